@@ -31,6 +31,14 @@ template <class Primitive, class Forward, class... Args>
 /// Whether the gradient of a strided convolution's input depends on the number of threads (seen with 3.2 and float32).
 constexpr bool kStridedGradientsVary = DNNL_VERSION_MAJOR >= 3;
 
+/// Whether a float32 product of matrices depends on the number of threads: on other processors than x86-64, oneDNN
+/// (seen with 2.6.3 on aarch64) gives each thread a part of the terms.
+#if defined(__x86_64__)
+constexpr bool kProductsVary = false;
+#else
+constexpr bool kProductsVary = true;
+#endif
+
 /// The same sizes and dtype in a layout that the primitive chooses.
 [[nodiscard]] inline dnnl::memory::desc any_layout(const dnnl::memory::desc& desc) {
 #if DNNL_VERSION_MAJOR >= 3

@@ -101,10 +101,27 @@ diopiError_t run_product(diopiContextHandle_t ctx, const ProductShape& s, Matric
     return plan->run(ctx, {data, bias == nullptr ? size_t{3} : size_t{4}});
 }
 
+/// The same by own kernels, one product after the other.
+template <class T>
+diopiError_t run_own(const ProductShape& s, Matrices<T> a, Matrices<T> b, const T* bias, T* c, Into into) {
+    if (bias != nullptr || s.k == 0) write_empty_sums(s, bias, c, into);
+    if (s.k == 0) return diopiSuccess;
+    const auto matrix = [](Matrices<T> x, int64_t i, int64_t rows, int64_t columns) {
+        const T* data = x.data + (x.repeated ? 0 : i * rows * columns);
+        return x.transposed ? MatrixView<T>{data, 1, rows} : MatrixView<T>{data, columns, 1};
+    };
+    const bool adds = bias != nullptr || into == Into::kAdd;
+    for (int64_t i = 0; i < s.batch; ++i) {
+        gemm(s.m, s.n, s.k, matrix(a, i, s.m, s.k), matrix(b, i, s.k, s.n), c + i * s.m * s.n, s.n, adds);
+    }
+    return diopiSuccess;
+}
+
 }  // namespace
 
 diopiError_t product(diopiContextHandle_t ctx, const ProductShape& s, Matrices<float> a, Matrices<float> b,
                      const float* bias, float* c, Into into) {
+    if constexpr (onednn::kProductsVary) return run_own(s, a, b, bias, c, into);
     return run_product(ctx, s, a, b, bias, c, into);
 }
 
@@ -120,17 +137,7 @@ diopiError_t product(diopiContextHandle_t ctx, const ProductShape& s, Matrices<B
 
 diopiError_t product(diopiContextHandle_t, const ProductShape& s, Matrices<double> a, Matrices<double> b,
                      const double* bias, double* c, Into into) {
-    if (bias != nullptr || s.k == 0) write_empty_sums(s, bias, c, into);
-    if (s.k == 0) return diopiSuccess;
-    const auto matrix = [](Matrices<double> x, int64_t i, int64_t rows, int64_t columns) {
-        const double* data = x.data + (x.repeated ? 0 : i * rows * columns);
-        return x.transposed ? MatrixView{data, 1, rows} : MatrixView{data, columns, 1};
-    };
-    const bool adds = bias != nullptr || into == Into::kAdd;
-    for (int64_t i = 0; i < s.batch; ++i) {
-        gemm(s.m, s.n, s.k, matrix(a, i, s.m, s.k), matrix(b, i, s.k, s.n), c + i * s.m * s.n, s.n, adds);
-    }
-    return diopiSuccess;
+    return run_own(s, a, b, bias, c, into);
 }
 
 }  // namespace diopi::cpu

@@ -3,6 +3,7 @@
 
 #include <functional>
 
+#include "kernels/cpu/gemm.hpp"
 #include "kernels/cpu/onednn_testing.hpp"
 
 using namespace diopi;
@@ -57,6 +58,26 @@ TEST_CASE("a product of matrices has the same bits for any number of threads") {
     const auto b = uneven({s.k, s.n}, dtype, 2, form & 2 ? Shape{1, s.k} : Shape{});
     const auto y = unwritten({s.m, s.n}, dtype);
     check_threads({y}, [&](diopiContext& ctx) { return cpu::diopiMm(&ctx, y.get(), a.get(), b.get()); });
+}
+
+TEST_CASE("own products in float32 are those in float64, and have the same bits for any number of threads") {
+    const int64_t m = GENERATE(1, 13, 130), n = GENERATE(1, 37, 1030), k = GENERATE(1, 300);
+    const auto number = [](int64_t i) { return static_cast<double>(i * 7919 % 64 - 32) / 8; };
+    std::vector<float> a, b;
+    for (int64_t i = 0; i < m * k; ++i) a.push_back(static_cast<float>(number(i)));
+    for (int64_t i = 0; i < k * n; ++i) b.push_back(static_cast<float>(number(i + 5)));
+    const std::vector<double> wide_a(a.begin(), a.end()), wide_b(b.begin(), b.end());
+    std::vector<double> expected(static_cast<size_t>(m * n), 1.0);
+    cpu::gemm<double>(m, n, k, {wide_a.data(), 1, m}, {wide_b.data(), n, 1}, expected.data(), n, true);
+    const int before = omp_get_max_threads();
+    for (const int threads : {1, 3}) {
+        std::vector<float> c(static_cast<size_t>(m * n), 1.0F);
+        omp_set_num_threads(threads);
+        cpu::gemm<float>(m, n, k, {a.data(), 1, m}, {b.data(), n, 1}, c.data(), n, true);
+        omp_set_num_threads(before);
+        // Multiples of 1/64 below 2^18: every sum is exact.
+        CHECK((Values(c.begin(), c.end()) == expected));
+    }
 }
 
 TEST_CASE("batches of products and the gradients of linear have the same bits for any number of threads") {

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "call/tensors.hpp"
+#include "core/half.hpp"
 
 namespace diopi {
 
@@ -24,7 +25,26 @@ void convert(Scalar& scalar, Dtype dtype) {
     if (is_unsigned(dtype)) scalar.integer = wrap_integer(scalar.integer, dtype);
 }
 
+double rounded(double x, Dtype dtype) {
+    switch (dtype) {
+        case Dtype::float16:
+            return to_float(to_half(x));
+        case Dtype::bfloat16:
+            return to_float(to_bfloat16(x));
+        case Dtype::float32:
+            return static_cast<float>(x);
+        default:
+            return x;
+    }
+}
+
 }  // namespace
+
+Scalar as_element(const Scalar& number, Dtype dtype) {
+    if (is_integer(dtype)) return Scalar::of(wrap_integer(number.integer, dtype));
+    if (dtype == Dtype::boolean) return Scalar::of(int64_t{number.as_double() != 0});
+    return Scalar::of(rounded(number.as_double(), component_of(dtype)));
+}
 
 void convert_element_numbers(Call& call) {
     for (size_t i = 0; i < call.args.size(); ++i) {

@@ -59,26 +59,15 @@ Result<std::optional<Step>> computed_step(const Step& step, const AdaptorRules& 
     return narrows ? std::optional(std::move(computed)) : std::nullopt;
 }
 
-std::string not_adapted(const Row& row) {
-    const std::span<const Arg> args = row.args();
-    const auto outputs = std::ranges::count_if(args, &Arg::is_output);
-    const bool has_pairs = outputs == 2 && std::ranges::any_of(args, [](const Arg& arg) { return arg.place_in >= 0; });
-    const bool has_law = row.law.output >= 0 && (row.law.law == Law::kDropout || row.law.law == Law::kCategorical ||
-                                                 row.law.law == Law::kIntegerUniform);
-    const bool is_left_out = has_pairs || has_law || std::ranges::any_of(args, [](const Arg& arg) {
-                                 return arg.is_made || (arg.takes_bytes && !arg.is_tensor());
-                             });
-    return is_left_out ? fmt::format("{} with an adaptor is not implemented", row.function) : "";
-}
-
 std::string beyond_range(const Step& step, const std::vector<ArgTensor>& expected, const AdaptorRules& rules) {
     const std::span<const ArgRules> args = rules.of(*step.call.row);
     if (args.empty()) return "";
     if (step.has_lost_range && has_three_factors(step.call)) {
         return "the inputs exceed the range of the dtype that the adaptor has them computed in, where a product of "
-               "three "
-               "factors may overflow on the way";
+               "three factors may overflow on the way";
     }
+    if (step.has_lost_range && step.call.row->rule == ShapeRule::nonzero)
+        return "the inputs exceed the range of the dtype that the adaptor has them computed in, where some become 0";
     for (const ArgTensor& value : expected) {
         const auto output = step.result_at(value.place());
         if (!output || !output->has_meaning || value.tensor->dtype != Dtype::int64) continue;

@@ -15,11 +15,6 @@ namespace diopi {
 /// dtypes. Nullopt if no dtype is narrowed.
 [[nodiscard]] Result<std::optional<Step>> computed_step(const Step& step, const AdaptorRules& rules);
 
-/// Why a step of this function is not tested with an adaptor; empty for all others. It does not convert tensors that a
-/// function makes, masks among index tensors, nor what the checks of some random numbers and of values with their
-/// places take from the inputs.
-[[nodiscard]] std::string not_adapted(const Row& row);
-
 /// Why the adapted dtypes cannot hold the values of the computed step: an expected integer that the device's integers
 /// cannot hold, or floating inputs beyond their range under a product of three factors; empty if they can.
 [[nodiscard]] std::string beyond_range(const Step& step, const std::vector<ArgTensor>& expected,

@@ -196,4 +196,24 @@ TEST_CASE("in-place and backward functions are adapted like forward ones", "[run
     CHECK(backward.steps[1].adapted.casts == std::vector<std::string>{"float64 in float32"});
 }
 
+TEST_CASE("random numbers, values with their places and made tensors are judged as the device computed them",
+          "[run][adaptor]") {
+    const auto judged = [](const Case& c) {
+        const CaseResult result = run_adapted(c, **find_backend("cpu"), kNarrow);
+        INFO(result.reason);
+        CHECK(result.verdict == Verdict::kPassed);
+        REQUIRE_FALSE(result.steps.empty());
+        CHECK(result.steps.front().adapted.calls == 1);
+    };
+    Case dropout = case_of("dropout", Dtype::float64, {"input"});
+    dropout.params = {{"p", Param{0.5}}};
+    judged(dropout);
+    Case topk = case_of("topk", Dtype::float64, {"input"});
+    topk.params = {{"k", Param{int64_t{3}}}, {"sorted", Param{false}}};
+    judged(topk);
+    Case select = case_of("masked_select", Dtype::float64, {"input", "mask"});
+    select.tensors[1].specs.front().dtype = Dtype::boolean;
+    judged(select);
+}
+
 }  // namespace diopi

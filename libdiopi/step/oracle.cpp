@@ -80,25 +80,12 @@ Result<TensorPtr> converted(const TensorPtr& from, Dtype dtype) {
     return made;
 }
 
-float as_half(double x, Dtype dtype) {
-    return dtype == Dtype::float16 ? to_float(to_half(x)) : to_float(to_bfloat16(x));
-}
-
-/// The number as an element of that dtype.
-Scalar converted(const Scalar& number, Dtype dtype) {
-    if (is_integer(dtype)) return Scalar::of(wrap_integer(number.integer, dtype));
-    if (dtype == Dtype::boolean) return Scalar::of(int64_t{number.as_double() != 0});
-    if (is_half(dtype)) return Scalar::of(double{as_half(number.as_double(), dtype)});
-    return Scalar::of(component_of(dtype) == Dtype::float32 ? double{static_cast<float>(number.as_double())}
-                                                            : number.as_double());
-}
-
 /// Converts the operands of a function that promotes them first.
 Status promote_operands(Call& call) {
     const std::optional<Dtype> common = common_dtype(call);
     if (!common) return {};
     for (Value& value : call.args) {
-        if (auto* number = std::get_if<Scalar>(&value)) *number = converted(*number, *common);
+        if (auto* number = std::get_if<Scalar>(&value)) *number = as_element(*number, *common);
         auto* tensor = std::get_if<TensorPtr>(&value);
         if (tensor == nullptr || *tensor == nullptr || (*tensor)->dtype == *common) continue;
         auto made = converted(*tensor, *common);

@@ -7,6 +7,7 @@
 #include "check/distribution.hpp"
 #include "check/oracle.hpp"
 #include "core/strided.hpp"
+#include "intercept/adaptor/conversion.hpp"
 
 namespace diopi {
 
@@ -31,22 +32,14 @@ const Tensor* parameter_tensor(const Call& call, int8_t at) {
     return tensor == nullptr ? nullptr : tensor->get();
 }
 
-/// One more than the largest integer up to which the dtype holds all, for a bound that is absent. Source:
+/// A parameter of a law: a number, or absent; then all integers are drawn that the dtype holds. Source:
 /// torch.Tensor.random_.
-double end_of_integers(Dtype dtype) {
-    if (dtype == Dtype::boolean) return 2;
-    if (is_floating(dtype)) return std::ldexp(1.0, format_of(dtype).significand) + 1;
-    const int bits = 8 * static_cast<int>(size_of(dtype)) - (is_unsigned(dtype) ? 0 : 1);
-    return std::ldexp(1.0, bits);
-}
-
-/// A parameter of a law: a number, or absent.
 double number_at(const Call& call, int8_t at, Dtype drawn) {
     if (at < 0) return 0;
     const Value& value = call.args[static_cast<size_t>(at)];
     if (const auto* real = std::get_if<double>(&value)) return *real;
     const auto* integer = std::get_if<int64_t>(&value);
-    return integer != nullptr ? static_cast<double>(*integer) : end_of_integers(drawn);
+    return integer != nullptr ? static_cast<double>(*integer) : static_cast<double>(integer_range(drawn).high) + 1;
 }
 
 /// A parameter that is a number as a tensor of one element.
@@ -104,7 +97,8 @@ const Generator* state_before(const Step& step) {
 
 }  // namespace
 
-Failure check_random(const Step& step, const RandomRuns& runs, Context& context) {
+Failure check_random(const StepUnderTest& test, PlacedCall& other_seed, Context& context) {
+    const Step& step = test.step;
     const LawOfRow& law = step.call.row->law;
     if (law.output < 0) {
         return {FailureKind::kError, "no distribution is known for " + std::string(step.call.row->function)};
@@ -113,7 +107,7 @@ Failure check_random(const Step& step, const RandomRuns& runs, Context& context)
     const std::string name(step.call.row->args()[arg].name);
     const TensorSpec spec = step.result_at(arg)->spec;
     TensorPtr drawn[2];
-    PlacedCall* const calls[] = {&runs.first, &runs.second};
+    PlacedCall* const calls[] = {&test.first->placed, &test.second->placed};
     for (size_t i = 0; i < std::size(calls); ++i) {
         auto numbers = calls[i]->host_tensor(arg, context);
         if (!numbers.ok()) return failure_of(numbers.error());
@@ -127,23 +121,27 @@ Failure check_random(const Step& step, const RandomRuns& runs, Context& context)
     if (!same_elements(*drawn[0], *drawn[1])) {
         return {FailureKind::kNotRepeatable, "two runs from the same generator state gave different numbers"};
     }
+    // The law has the parameters, and dropout the elements, that the device got.
+    const auto computed = test.as_computed(drawn[0], {arg, 0});
+    if (!computed.ok()) return failure_of(computed.error());
+    const Call& call = test.computed.call;
     DistributionCheck check;
     if (law.law == Law::kDropout) {
-        auto mask = runs.first.host_tensor(static_cast<size_t>(step.call.row->find("mask")), context);
+        auto mask = test.first->placed.host_tensor(static_cast<size_t>(step.call.row->find("mask")), context);
         if (!mask.ok()) return failure_of(mask.error());
-        check = check_dropout_call(step.call, *drawn[0], **mask);
+        check = check_dropout_call(call, **computed, **mask);
         if (!step.call.flag("train")) {
             return check.passed ? Failure() : Failure{FailureKind::kDistribution, check.reason};
         }
     } else {
-        check = check_against(law, step.call, *drawn[0]);
+        check = check_against(law, call, **computed);
     }
     if (!check.passed) return {FailureKind::kDistribution, check.reason};
     // A few numbers of a coarse dtype may be equal by chance, and a law with one value has no others.
     if (check.n < kLeastSample || check.deviation == 0) return {};
     // Zeros of a dropout's input are the same with any flags.
     const auto seeded = static_cast<size_t>(law.law == Law::kDropout ? step.call.row->find("mask") : law.output);
-    auto one = runs.first.host_tensor(seeded, context), other = runs.other_seed.host_tensor(seeded, context);
+    auto one = test.first->placed.host_tensor(seeded, context), other = other_seed.host_tensor(seeded, context);
     if (one.ok()) one = dense(*one);
     if (other.ok()) other = dense(*other);
     if (!one.ok() || !other.ok()) return failure_of((one.ok() ? other : one).error());
@@ -151,7 +149,7 @@ Failure check_random(const Step& step, const RandomRuns& runs, Context& context)
         return {FailureKind::kError, "a generator with another seed gave the same numbers"};
     }
     const Generator* before = state_before(step);
-    const Generator* after = runs.second.generator();
+    const Generator* after = test.second->placed.generator();
     if (before != nullptr && after != nullptr && before->seed == after->seed && before->offset == after->offset) {
         return {FailureKind::kError,
                 "the generator's state did not advance: the next call would give the same numbers"};

@@ -2,17 +2,11 @@
 /// seed gives others, and the state advances.
 #pragma once
 
-#include "step/placed_call.hpp"
+#include "step/checks/step_check.hpp"
 
 namespace diopi {
 
-/// Three runs of one step: two from the same generator state, the third with another seed.
-struct RandomRuns {
-    PlacedCall& first;
-    PlacedCall& second;
-    PlacedCall& other_seed;
-};
-
-[[nodiscard]] Failure check_random(const Step& step, const RandomRuns& runs, Context& context);
+/// Both attempts of the step began with the same generator state; a third run had another seed.
+[[nodiscard]] Failure check_random(const StepUnderTest& test, PlacedCall& other_seed, Context& context);
 
 }  // namespace diopi

@@ -6,6 +6,7 @@
 
 #include "call/element_numbers.hpp"
 #include "call/tensors.hpp"
+#include "infer/infer.hpp"
 #include "infer/operand_dtype.hpp"
 #include "intercept/device_timer.hpp"
 
@@ -21,6 +22,38 @@ TensorSpec own_spec(const Tensor& tensor) { return {tensor.shape, tensor.dtype, 
 std::string describe(const Call& call, const Place& place, const Tensor& tensor) {
     return fmt::format("adaptor: {}: {}, {} {}", call.row->function, place.name(), name(tensor.dtype),
                        to_string(tensor.shape));
+}
+
+/// A random integer's bounds are those of the dtype that the caller sees. Returns the bound that the adapted dtype
+/// cannot hold, as text; empty if it holds all numbers.
+std::string bound_draws(const Call& call, Call& adapted) {
+    const LawOfRow& law = call.row->law;
+    if (law.output < 0 || law.law != Law::kIntegerUniform) return "";
+    const auto dtype_in = [&](const Call& c) {
+        return std::get<TensorPtr>(c.args[static_cast<size_t>(law.output)])->dtype;
+    };
+    const Dtype dtype = dtype_in(call), target = dtype_in(adapted);
+    const IntegerRange own = integer_range(dtype), holds = integer_range(target);
+    Value& end = adapted.args[static_cast<size_t>(law.b)];
+    const bool is_open = !std::holds_alternative<int64_t>(end);
+    // Without an end a device draws all integers of its own dtype.
+    if (is_open && own.high < holds.high) end = own.high + 1;
+    if (!may_overflow(dtype, target)) return "";
+    const int64_t last = is_open ? own.high : std::get<int64_t>(end) - 1;
+    const int64_t first = std::get<int64_t>(adapted.args[static_cast<size_t>(law.a)]);
+    if (last > holds.high) return fmt::format("{}", last);
+    return first < holds.low ? fmt::format("{}", first) : "";
+}
+
+/// The dtypes of the tensors that the function makes, as its shape rule gives them for a call that no adaptor changed;
+/// none where the function makes no tensors.
+std::vector<OutputSpec> made_by(const Call& call) {
+    if (std::ranges::none_of(call.row->args(), &Arg::is_made)) return {};
+    Call copy = call;
+    auto specs = infer(copy, {});
+    if (!specs.ok()) return {};
+    std::erase_if(*specs, [&](const OutputSpec& spec) { return !call.row->args()[spec.arg].is_made; });
+    return std::move(*specs);
 }
 
 /// Moves what the function wrote through pointers, and tensors that it made. `given` are the arguments of `from` before
@@ -61,22 +94,28 @@ std::vector<Adaptor::Change> Adaptor::changes_of(const Call& call, std::span<con
     return changes;
 }
 
-void Adaptor::convert_operands(std::vector<Change>& changes, Call& adapted) const {
-    const std::optional<Dtype> operand = operand_dtype(adapted);
+void Adaptor::convert_first(std::vector<Change>& changes, const TensorPtr& tensor, const Place& place, Dtype dtype) {
+    auto found = std::ranges::find(changes, tensor, &Change::original);
+    if (found == changes.end()) {
+        changes.push_back({tensor, own_spec(*tensor), nullptr, place, true});
+        found = changes.end() - 1;
+    }
+    found->first = dtype;
+}
+
+void Adaptor::convert_operands(std::vector<Change>& changes, Call& adapted) {
+    const std::optional<Dtype> common = common_dtype(adapted), operand = common ? common : operand_dtype(adapted);
     if (!operand) return;
     for (Value& value : adapted.args) {
         auto* scalar = std::get_if<Scalar>(&value);
-        if (scalar != nullptr && is_integer(scalar->dtype)) scalar->integer = wrap_integer(scalar->integer, *operand);
+        if (scalar != nullptr && (common || is_integer(scalar->dtype))) *scalar = as_element(*scalar, *operand);
     }
     for_each_tensor(adapted, [&](const Place& place, const TensorPtr& tensor) {
-        const bool is_number = tensor->shape.empty() && is_integer(tensor->dtype) && !place.is_written();
-        if (!is_number || !may_overflow(tensor->dtype, *operand)) return;
-        auto found = std::ranges::find(changes, tensor, &Change::original);
-        if (found == changes.end()) {
-            changes.push_back({tensor, own_spec(*tensor), nullptr, place, true});
-            found = changes.end() - 1;
-        }
-        found->first = *operand;
+        const bool is_operand = common || tensor->shape.empty();
+        if (!is_operand || (place.is_written() && !place.arg.is_inout)) return;
+        const bool wraps = is_integer(tensor->dtype) && may_overflow(tensor->dtype, *operand);
+        const bool rounds = common && DtypeCast{tensor->dtype, *common}.rounds();
+        if (wraps || rounds) convert_first(changes, tensor, place, *operand);
     });
 }
 
@@ -109,7 +148,11 @@ Outcome Adaptor::convert_in(std::vector<Change>& changes, const Call& call, Cont
         const Dtype from = values->dtype, to = change.spec.dtype;
         // A tensor that random numbers overwrite in place may hold anything.
         const bool is_overwritten = call.row->accuracy == AccuracyClass::F && change.writes;
-        if (change.reads && !is_overwritten && rules_.check_range && may_overflow(from, to)) {
+        // Every byte of a mask but 0 is true.
+        const bool is_mask = change.place.arg.takes_bytes && to == Dtype::boolean;
+        const bool is_promoted = change.first && is_floating(from) && is_integer(to);
+        const bool may_lose = rules_.check_range && (is_promoted || may_overflow(from, to));
+        if (change.reads && !is_overwritten && !is_mask && may_lose) {
             if (Outcome outcome = check_range(change, values, call, context); !outcome.ok()) return outcome;
         }
         auto made = change.reads ? converter.convert(values, change.spec, context, last_.in)
@@ -139,6 +182,26 @@ Outcome Adaptor::copy_back(const std::vector<Change>& changes, const Call& call,
     return {};
 }
 
+Outcome Adaptor::convert_made(Call& call, std::span<const ArgRules> rules, Context& context,
+                              const Converter& converter) {
+    for (const OutputSpec& output : made_by(call)) {
+        auto* list = std::get_if<TensorList>(&call.args[output.arg]);
+        const Dtype dtype = output.spec.dtype;
+        if (list == nullptr || output.position >= list->size()) continue;
+        TensorPtr& made = (*list)[output.position];
+        const Dtype adapted = rules[output.arg].dtype_for(dtype);
+        if (made == nullptr || adapted == dtype || made->dtype != adapted) continue;
+        auto back = converter.convert(made, {made->shape, dtype, {}}, context, last_.out);
+        if (!back.ok()) {
+            return {diopiErrorOccurred,
+                    fmt::format("adaptor: {}: {}, which the function made, cannot be converted to {}: {}",
+                                call.row->function, call.name_of(output.place()), name(dtype), back.error().message)};
+        }
+        made = std::move(*back);
+    }
+    return {};
+}
+
 Outcome Adaptor::around(Call& call, Context& context, const Next& next) {
     if (last_.is_adapted()) last_ = {};
     const std::span<const ArgRules> rules = rules_.of(*call.row);
@@ -161,11 +224,18 @@ Outcome Adaptor::around(Call& call, Context& context, const Next& next) {
         const auto found = std::ranges::find_if(changes, same);
         if (found != changes.end()) tensor = found->adapted;
     });
+    if (const std::string bound = bound_draws(call, adapted); !bound.empty() && rules_.check_range) {
+        return {diopiDtypeNotSupported,
+                fmt::format("adaptor: {}: the numbers reach {}, which the device's dtype cannot hold; leave the tensor "
+                            "uncast",
+                            call.row->function, bound)};
+    }
     const std::vector<Value> given = adapted.args;
     outcome = next(adapted, context);
     if (outcome.ok()) {
         take_results(adapted, given, call, ours);
         if (Outcome back = copy_back(changes, call, context, converter); !back.ok()) return back;
+        if (Outcome back = convert_made(call, rules, context, converter); !back.ok()) return back;
     }
     if (totals_ != nullptr) totals_->add(*call.row, last_);
     return outcome;

@@ -25,7 +25,7 @@ class Adaptor final : public Interceptor {
 
     /// A call that no rule changes is forwarded as it is. An integer that does not fit the dtype of the rule is
     /// diopiDtypeNotSupported, a conversion that fails diopiErrorOccurred. If the call itself fails, nothing is copied
-    /// back. Tensors that the function makes are not converted.
+    /// back. Of a tensor that the function makes only the dtype is converted back, where the shape rule tells it.
     Outcome around(Call& call, Context& context, const Next& next) override;
 
     [[nodiscard]] const AdaptorRules& rules() const { return rules_; }
@@ -45,13 +45,19 @@ class Adaptor final : public Interceptor {
     };
     [[nodiscard]] std::vector<Change> changes_of(const Call& call, std::span<const ArgRules> rules) const;
     /// Integers without dimensions, and integer numbers, count as elements of the dtype of the others: 300 is 44 beside
-    /// int8. Where the others are cast, nothing tells the device so.
-    void convert_operands(std::vector<Change>& changes, Call& adapted) const;
+    /// int8. So do floating ones in a function that promotes its operands first. Where the others are cast, nothing
+    /// tells the device so.
+    static void convert_operands(std::vector<Change>& changes, Call& adapted);
+    /// The values of a tensor that is read get `dtype` before they get that of its rule.
+    static void convert_first(std::vector<Change>& changes, const TensorPtr& tensor, const Place& place, Dtype dtype);
     [[nodiscard]] Outcome convert_in(std::vector<Change>& changes, const Call& call, Context& context,
                                      const Converter& converter);
     [[nodiscard]] Outcome check_range(const Change& change, const TensorPtr& from, const Call& call, Context& context);
     [[nodiscard]] Outcome copy_back(const std::vector<Change>& changes, const Call& call, Context& context,
                                     const Converter& converter);
+    /// Gives the tensors that the function made, which are in `call` now, the dtypes that the caller expects.
+    [[nodiscard]] Outcome convert_made(Call& call, std::span<const ArgRules> rules, Context& context,
+                                       const Converter& converter);
 
     AdaptorRules rules_;
     Interceptor* device_tool_;

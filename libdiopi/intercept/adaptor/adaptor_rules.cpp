@@ -216,6 +216,17 @@ void ArgRules::apply(const AdaptorRule& rule) {
     if (rule.contiguous) contiguous_ = *rule.contiguous;
 }
 
+void ArgRules::keep_masks() {
+    const auto is_mask = [](Dtype dtype) { return dtype == Dtype::boolean || dtype == Dtype::uint8; };
+    const Dtype of_bool = dtype_for(Dtype::boolean), of_bytes = dtype_for(Dtype::uint8);
+    const auto choose = [&](Dtype own, Dtype first, Dtype second) {
+        Dtype& target = dtypes_[static_cast<size_t>(own)];
+        target = is_mask(first) ? first : is_mask(second) ? second : own;
+    };
+    choose(Dtype::boolean, of_bool, of_bytes);
+    choose(Dtype::uint8, of_bytes, of_bool);
+}
+
 bool ArgRules::any() const {
     if (contiguous_ || !layouts_.empty()) return true;
     for (size_t i = 0; i < kDtypes; ++i) {
@@ -289,6 +300,7 @@ AdaptorRules::AdaptorRules(const AdaptorRule& common, const std::map<std::string
                     if (arg.answers_to(word)) rules[i].apply(rule);
                 }
             }
+            if (arg.takes_bytes) rules[i].keep_masks();
             touches = touches || rules[i].any();
             narrows_ = narrows_ || rules[i].narrows();
         }

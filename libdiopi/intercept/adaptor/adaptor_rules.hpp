@@ -63,6 +63,9 @@ class ArgRules {
  public:
     ArgRules();
     void apply(const AdaptorRule& rule);
+    /// For tensors that choose elements: bool and uint8 become one of these two, or stay, for as numbers they would
+    /// choose places.
+    void keep_masks();
     /// Whether any tensor is converted.
     [[nodiscard]] bool any() const;
     [[nodiscard]] Dtype dtype_for(Dtype dtype) const;

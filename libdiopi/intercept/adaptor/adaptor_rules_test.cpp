@@ -163,4 +163,14 @@ TEST_CASE("without a rule no function is changed", "[intercept][adaptor]") {
     CHECK_FALSE(AdaptorRules(casts("(float16)->float32, (int64)->int32"), {}).narrows());
 }
 
+TEST_CASE("tensors that choose elements stay bool or bytes", "[intercept][adaptor]") {
+    const AdaptorRules bytes_are_numbers(casts("(int64,uint8)->int32"), {});
+    CHECK(rules_at(bytes_are_numbers, "diopiIndex", "indices").dtype_for(Dtype::uint8) == Dtype::boolean);
+    CHECK(rules_at(bytes_are_numbers, "diopiIndex", "indices").dtype_for(Dtype::int64) == Dtype::int32);
+    CHECK(rules_at(bytes_are_numbers, "diopiIndex", "input").dtype_for(Dtype::uint8) == Dtype::int32);
+    const AdaptorRules neither(casts("(bool,uint8)->int32"), {});
+    CHECK(rules_at(neither, "diopiIndex", "indices").dtype_for(Dtype::uint8) == Dtype::uint8);
+    CHECK(rules_at(neither, "diopiIndex", "indices").dtype_for(Dtype::boolean) == Dtype::boolean);
+}
+
 }  // namespace diopi

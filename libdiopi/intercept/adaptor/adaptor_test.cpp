@@ -340,7 +340,8 @@ TEST_CASE("an integer that does not fit is declined, and the message has its val
     CHECK_THAT(run(odd, common(rule_of("int64->float32"))).outcome.message, Contains("16777217, which float32"));
 }
 
-TEST_CASE("a tensor that a function makes itself stays unchanged", "[intercept][adaptor]") {
+TEST_CASE("a tensor that a function makes itself stays unchanged if its dtype is the right one",
+          "[intercept][adaptor]") {
     const Functions functions{{"diopiNonzero", any(&making_nonzero)}, {"diopiEqual", any(&equal_of_floats)}};
     Call call(*find_row("diopiNonzero"));
     call["out"] = TensorList{nullptr};
@@ -441,6 +442,60 @@ TEST_CASE("a number beside integers keeps their dtype when they are cast", "[ada
     REQUIRE(done.outcome.ok());
     CHECK(values_of(*std::get<TensorPtr>(larger["out"])) == std::vector<double>{44, 44});
     CHECK(done.seen.at("input").dtype == Dtype::int32);
+}
+
+TEST_CASE("a tensor that a function makes in the dtype of the device is cast back", "[intercept][adaptor]") {
+    Call call(*find_row("diopiMaskedSelect"));
+    call["out"] = TensorList{nullptr};
+    call["input"] = counted(Dtype::float16, {3});
+    call["mask"] = counted(Dtype::boolean, {3}, {}, 0);  // false, true, true
+    const Run result = run(call, common(rule_of("float16->float32")));
+    REQUIRE(result.outcome.ok());
+    const TensorPtr& made = std::get<TensorList>(call["out"]).front();
+    REQUIRE(made != nullptr);
+    CHECK(made->dtype == Dtype::float16);
+    CHECK(values_of(*made) == std::vector<double>{2, 3});
+    CHECK(result.adapted.out.count == 1);
+}
+
+TEST_CASE("bytes that choose elements do not become places", "[intercept][adaptor]") {
+    Call call(*find_row("diopiIndex"));
+    call["out"] = TensorList{nullptr};
+    call["input"] = counted(Dtype::float32, {3});
+    call["indices"] = TensorList{counted(Dtype::uint8, {3}, {}, 0)};  // 0, 1, 2
+    call["nums"] = int64_t{1};
+    const Run result = run(call, common(rule_of("(int64,uint8)->int32")));
+    REQUIRE(result.outcome.ok());
+    CHECK(result.seen.at("indices.0").dtype == Dtype::boolean);
+    CHECK(values_of(*std::get<TensorList>(call["out"]).front()) == std::vector<double>{2, 3});
+}
+
+TEST_CASE("random integers have the bounds of the dtype that the caller sees", "[intercept][adaptor]") {
+    Generator generator{1, 0};
+    const auto drawn = [&](Dtype dtype, std::string_view casts) {
+        Call call(*find_row("diopiRandomInp"));
+        call["inout"] = counted(dtype, {1000}, {}, 0);
+        call["from"] = int64_t{0};
+        call["generator"] = &generator;
+        const Outcome outcome = run(call, common(rule_of(casts))).outcome;
+        return std::pair(outcome, values_of(*std::get<TensorPtr>(call["inout"])));
+    };
+    const auto [outcome, values] = drawn(Dtype::int8, "int8->int32");
+    REQUIRE(outcome.ok());
+    const auto [least, most] = std::ranges::minmax(values);
+    CHECK(least >= 0);
+    CHECK(most <= 127);
+    CHECK(most > 100);
+    CHECK_THAT(drawn(Dtype::int64, "int64->int32").first.message, Contains("the numbers reach 9223372036854775807"));
+}
+
+TEST_CASE("a number beside floating elements is rounded to their dtype where both are promoted first", "[adaptor]") {
+    Call rest(*find_row("diopiRemainder"));
+    rest["out"] = counted(Dtype::float16, {1});
+    rest["input"] = Scalar::of(4.3);  // 4.30078125 in float16
+    rest["other"] = counted(Dtype::float16, {1}, {}, 4);
+    REQUIRE(run(rest, common(rule_of("float16->float32"))).outcome.ok());
+    CHECK(values_of(*std::get<TensorPtr>(rest["out"])) == std::vector<double>{0.30078125});
 }
 
 }  // namespace diopi

@@ -13,22 +13,6 @@ namespace diopi {
 
 namespace {
 
-/// The range of integers that a dtype holds without a gap.
-struct Range {
-    int64_t low, high;
-};
-
-Range range_of(Dtype dtype) {
-    if (dtype == Dtype::boolean) return {0, 1};
-    if (is_floating(dtype) || is_complex(dtype)) {
-        const int bits = digits_of(dtype);
-        return {-(int64_t{1} << bits), int64_t{1} << bits};
-    }
-    const auto bits = static_cast<int>(size_of(dtype) * 8);
-    if (is_unsigned(dtype)) return {0, bits == 64 ? INT64_MAX : (int64_t{1} << bits) - 1};
-    return {-(int64_t{1} << (bits - 2)) * 2, (int64_t{1} << (bits - 2)) - 1 + (int64_t{1} << (bits - 2))};
-}
-
 /// The memory format of a tensor without gaps, whatever its order.
 diopiMemoryFormat_t format_of(const TensorSpec& spec) {
     if (is_contiguous(spec.shape, spec.strides)) return diopiMemoryFormat_Contiguous;
@@ -52,6 +36,17 @@ bool same_layout(ShapeView shape, ShapeView a, ShapeView b) {
 
 }  // namespace
 
+IntegerRange integer_range(Dtype dtype) {
+    if (dtype == Dtype::boolean) return {0, 1};
+    if (is_floating(dtype) || is_complex(dtype)) {
+        const int bits = digits_of(dtype);
+        return {-(int64_t{1} << bits), int64_t{1} << bits};
+    }
+    const auto bits = static_cast<int>(size_of(dtype) * 8);
+    if (is_unsigned(dtype)) return {0, bits == 64 ? INT64_MAX : (int64_t{1} << bits) - 1};
+    return {-(int64_t{1} << (bits - 2)) * 2, (int64_t{1} << (bits - 2)) - 1 + (int64_t{1} << (bits - 2))};
+}
+
 ConversionFigures& ConversionFigures::operator+=(const ConversionFigures& other) {
     count += other.count;
     by_host += other.by_host;
@@ -62,7 +57,7 @@ ConversionFigures& ConversionFigures::operator+=(const ConversionFigures& other)
 
 bool may_overflow(Dtype from, Dtype to) {
     if (!is_integer(from)) return false;
-    const Range source = range_of(from), target = range_of(to);
+    const IntegerRange source = integer_range(from), target = integer_range(to);
     return from == Dtype::uint64 || source.low < target.low || source.high > target.high;
 }
 
@@ -70,7 +65,7 @@ std::string first_out_of_range(const Tensor& host, Dtype to) {
     if (host.numel() == 0) return "";
     auto integers = cast(host, Dtype::int64);
     if (!integers.ok()) return integers.error().message;
-    const auto [low, high] = range_of(to);
+    const auto [low, high] = integer_range(to);
     const auto* values = (*integers)->data_as<int64_t>();
     for (int64_t i = 0; i < host.numel(); ++i) {
         if (values[i] >= low && values[i] <= high) continue;

@@ -18,6 +18,12 @@ struct ConversionFigures {
     ConversionFigures& operator+=(const ConversionFigures& other);
 };
 
+/// The integers that a dtype holds without a gap.
+struct IntegerRange {
+    int64_t low, high;
+};
+[[nodiscard]] IntegerRange integer_range(Dtype dtype);
+
 /// Whether integers of dtype `from` may not fit exactly in `to`.
 [[nodiscard]] bool may_overflow(Dtype from, Dtype to);
 /// The first element of a host tensor of integers that `to` cannot hold exactly, as text; empty if there is none.

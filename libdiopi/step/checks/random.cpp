@@ -26,8 +26,7 @@ class RandomCheck final : public StepCheck {
         auto third = setup_.attempts.another(reseeded);
         if (!third.ok()) return findings.fail(behind(words, third.error()));
         if (!third->outcome.ok()) return findings.fail(behind(words, third->outcome));
-        const RandomRuns runs{test.first->placed, test.second->placed, third->placed};
-        findings.fail(check_random(test.step, runs, setup_.context()));
+        findings.fail(check_random(test, third->placed, setup_.context()));
         setup_.context().release();
     }
 };

@@ -3,8 +3,16 @@
 #include <algorithm>
 
 #include "check/repeat.hpp"
+#include "intercept/call_copy.hpp"
 
 namespace diopi {
+
+Result<TensorPtr> StepUnderTest::as_computed(const TensorPtr& actual, ArgPlace place) const {
+    const auto own = step.result_at(place), wanted = computed.result_at(place);
+    // A result with another dtype than the output was not converted by the adaptor.
+    if (!own || !wanted || actual->dtype != own->spec.dtype || actual->dtype == wanted->spec.dtype) return actual;
+    return cast(*actual, wanted->spec.dtype);
+}
 
 Status StepCheck::after_attempt(StepUnderTest&, Attempt&, Findings&) { return {}; }
 

@@ -32,6 +32,8 @@ struct StepUnderTest {
     std::vector<ArgTensor> actual = {};
 
     [[nodiscard]] std::string name_of(ArgPlace place) const { return step.call.name_of(place); }
+    /// The result at a place, a host tensor, in the dtype of the comparison.
+    [[nodiscard]] Result<TensorPtr> as_computed(const TensorPtr& actual, ArgPlace place) const;
 };
 
 /// There is one object for all steps of a case.

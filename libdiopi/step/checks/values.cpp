@@ -25,7 +25,7 @@ class ValueCheck final : public StepCheck {
         for (const ArgTensor& value : test.expected) {
             auto actual = test.first->placed.host_tensor(value.place(), setup_.context());
             if (actual.ok()) test.actual.push_back({value.arg, *actual, value.position});
-            if (actual.ok()) actual = as_computed(test, *actual, value.place());
+            if (actual.ok()) actual = test.as_computed(*actual, value.place());
             if (!actual.ok()) return findings.fail(actual.error());
             compare_one(test, **actual, value, findings);
         }
@@ -56,7 +56,9 @@ class ValueCheck final : public StepCheck {
     /// Values and places without an order belong together.
     static void check_pairs(const StepUnderTest& test, Findings& findings) {
         if (test.actual.size() != 2 || test.step.call.row->args()[test.actual[1].arg].place_in < 0) return;
-        const std::string wrong = wrong_pair(test.step.call, *test.actual[0].tensor, *test.actual[1].tensor);
+        const auto values = test.as_computed(test.actual[0].tensor, test.actual[0].place());
+        if (!values.ok()) return findings.fail(values.error());
+        const std::string wrong = wrong_pair(test.computed.call, **values, *test.actual[1].tensor);
         if (!wrong.empty()) findings.fail({FailureKind::kValues, test.name_of(test.actual[0].place()) + ": " + wrong});
     }
 
@@ -78,7 +80,7 @@ class ValueCheck final : public StepCheck {
             const OutputSpec output = *test.computed.result_at(value.place());
             if (!output.has_meaning) continue;
             auto actual = second.placed.host_tensor(value.place(), setup_.context());
-            if (actual.ok()) actual = as_computed(test, *actual, value.place());
+            if (actual.ok()) actual = test.as_computed(*actual, value.place());
             if (!actual.ok()) return failure_of(actual.error());
             const Comparison comparison = compare(test, **actual, value, output);
             if (comparison.passed) continue;
@@ -86,15 +88,6 @@ class ValueCheck final : public StepCheck {
                     "a second run is wrong: " + test.name_of(value.place()) + ": " + comparison.reason};
         }
         return {};
-    }
-
-    /// The result at a place, a host tensor, in the dtype of the comparison.
-    static Result<TensorPtr> as_computed(const StepUnderTest& test, const TensorPtr& actual, ArgPlace place) {
-        const auto own = test.step.result_at(place), computed = test.computed.result_at(place);
-        // A result with another dtype than the output was not converted by the adaptor.
-        if (!own || !computed || actual->dtype != own->spec.dtype || actual->dtype == computed->spec.dtype)
-            return actual;
-        return cast(*actual, computed->spec.dtype);
     }
 
     Failure wrong_in_second_;
