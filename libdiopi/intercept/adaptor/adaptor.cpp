@@ -191,7 +191,8 @@ Outcome Adaptor::convert_made(Call& call, std::span<const ArgRules> rules, Conte
         TensorPtr& made = (*list)[output.position];
         const Dtype adapted = rules[output.arg].dtype_for(dtype);
         if (made == nullptr || adapted == dtype || made->dtype != adapted) continue;
-        auto back = converter.convert(made, {made->shape, dtype, {}}, context, last_.out);
+        const Shape strides = is_dense(*made) ? made->strides : Shape();
+        auto back = converter.convert(made, {made->shape, dtype, strides}, context, last_.out);
         if (!back.ok()) {
             return {diopiErrorOccurred,
                     fmt::format("adaptor: {}: {}, which the function made, cannot be converted to {}: {}",

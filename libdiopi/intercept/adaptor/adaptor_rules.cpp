@@ -60,17 +60,6 @@ bool lies_in(const LayoutRow& layout, const Tensor& tensor) {
     return true;
 }
 
-/// Whether the elements have no gaps, in any order, and no two of them overlap.
-bool is_dense(const Tensor& tensor) {
-    std::vector<size_t> order(tensor.shape.size());
-    std::iota(order.begin(), order.end(), size_t{0});
-    std::erase_if(order, [&](size_t d) { return tensor.shape[d] == 1; });
-    std::ranges::sort(order, {}, [&](size_t d) { return tensor.strides[d]; });
-    int64_t stride = 1;
-    return std::ranges::all_of(
-        order, [&](size_t d) { return tensor.strides[d] == std::exchange(stride, stride * tensor.shape[d]); });
-}
-
 bool same_strides(ShapeView shape, ShapeView a, ShapeView b) {
     for (size_t d = 0; d < shape.size(); ++d) {
         if (shape[d] != 1 && a[d] != b[d]) return false;
@@ -167,6 +156,16 @@ Shape dense_strides(TensorLayout layout, ShapeView shape) {
         stride *= std::max<int64_t>(shape[order[i]], 1);
     }
     return strides;
+}
+
+bool is_dense(const Tensor& tensor) {
+    std::vector<size_t> order(tensor.shape.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    std::erase_if(order, [&](size_t d) { return tensor.shape[d] == 1; });
+    std::ranges::sort(order, {}, [&](size_t d) { return tensor.strides[d]; });
+    int64_t stride = 1;
+    return std::ranges::all_of(
+        order, [&](size_t d) { return tensor.strides[d] == std::exchange(stride, stride * tensor.shape[d]); });
 }
 
 int digits_of(Dtype dtype) {

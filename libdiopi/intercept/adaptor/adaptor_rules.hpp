@@ -29,6 +29,9 @@ enum class TensorLayout : uint8_t { kNcl, kNlc, kNchw, kNhwc, kNcdhw, kNdhwc, kN
 /// The strides of a tensor with that layout and no gaps; `shape` has its rank.
 [[nodiscard]] Shape dense_strides(TensorLayout layout, ShapeView shape);
 
+/// Whether the elements have no gaps, in any order, and no two of them overlap.
+[[nodiscard]] bool is_dense(const Tensor& tensor);
+
 /// Bits of the significand of a floating or complex dtype.
 [[nodiscard]] int digits_of(Dtype dtype);
 

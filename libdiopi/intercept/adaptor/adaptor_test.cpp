@@ -458,6 +458,17 @@ TEST_CASE("a tensor that a function makes in the dtype of the device is cast bac
     CHECK(result.adapted.out.count == 1);
 }
 
+TEST_CASE("a made tensor that is cast back keeps its layout", "[intercept][adaptor]") {
+    Call call(*find_row("diopiContiguous"));
+    call["out"] = TensorList{nullptr};
+    call["input"] = counted(Dtype::float16, {1, 2, 2, 2});
+    call["memoryFormat"] = int64_t{diopiMemoryFormat_ChannelsLast};
+    REQUIRE(run(call, common(rule_of("float16->float32"))).outcome.ok());
+    const TensorPtr& made = std::get<TensorList>(call["out"]).front();
+    CHECK(made->dtype == Dtype::float16);
+    CHECK(made->strides == Shape{8, 1, 4, 2});
+}
+
 TEST_CASE("bytes that choose elements do not become places", "[intercept][adaptor]") {
     Call call(*find_row("diopiIndex"));
     call["out"] = TensorList{nullptr};
