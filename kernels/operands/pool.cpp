@@ -75,6 +75,24 @@ diopiError_t read_max_pool_backward(std::string_view op, size_t sides, const Vie
     return diopiSuccess;
 }
 
+diopiError_t read_avg_pool(std::string_view op, size_t sides, const View& out, const View& input,
+                           const PoolArguments& arguments, const int64_t* divisor, PoolImages& pool) {
+    if (divisor != nullptr && *divisor == 0) return refuse(op, "divisor_override is 0, wanted another number");
+    return read_max_pool(op, sides, out, nullptr, input, arguments, pool);
+}
+
+diopiError_t read_avg_pool_backward(std::string_view op, size_t sides, const View& grad_input, const View& grad_output,
+                                    const View& input, const PoolArguments& arguments, const int64_t* divisor,
+                                    PoolImages& pool) {
+    const diopiError_t error = read_avg_pool(op, sides, grad_output, input, arguments, divisor, pool);
+    if (error != diopiSuccess) return error;
+    if (!std::ranges::equal(grad_input.shape, input.shape)) {
+        return wrong_shape(op, "grad_input", grad_input.shape, "that of input");
+    }
+    pool.in = Images(sides, grad_input);
+    return diopiSuccess;
+}
+
 diopiError_t read_adaptive_pool(std::string_view op, size_t sides, const View& out, const View& input,
                                 diopiSize_t output_size, PoolImages& pool) {
     if (const diopiError_t error = check_computable(op, "input", input); error != diopiSuccess) return error;
@@ -104,6 +122,24 @@ diopiError_t read_adaptive_pool_backward(std::string_view op, size_t sides, cons
     }
     pool.in = Images(sides, grad_input), pool.out = Images(sides, grad_output);
     return diopiSuccess;
+}
+
+diopiError_t read_adaptive_max(std::string_view op, size_t sides, const View& out, const View* indices,
+                               const View& input, diopiSize_t output_size, PoolImages& pool) {
+    diopiError_t error = read_adaptive_pool(op, sides, out, input, output_size, pool);
+    if (error != diopiSuccess || indices == nullptr) return error;
+    error = check_indices(op, sides, *indices, input, out);
+    if (error == diopiSuccess) pool.indices = Images(sides, *indices);
+    return error;
+}
+
+diopiError_t read_adaptive_max_backward(std::string_view op, size_t sides, const View& grad_input,
+                                        const View& grad_output, const View& input, const View& indices,
+                                        PoolImages& pool) {
+    diopiError_t error = read_adaptive_pool_backward(op, sides, grad_input, grad_output, input, pool);
+    if (error == diopiSuccess) error = check_indices(op, sides, indices, input, grad_output);
+    if (error == diopiSuccess) pool.indices = Images(sides, indices);
+    return error;
 }
 
 }  // namespace diopi::operands
