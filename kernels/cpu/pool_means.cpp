@@ -20,9 +20,11 @@ struct Columns {
     int64_t stride, kernel, padding;
 
     explicit Columns(const MeanWindows& w)
-        : inside(w.inside[2]), stride(w.stride), kernel(w.kernel), padding(w.padding) {
-        for (const double divisor : w.divisors[2]) divisors.push_back(static_cast<T>(divisor));
-    }
+        : inside(w.inside[2]),
+          divisors(w.divisors[2].begin(), w.divisors[2].end()),
+          stride(w.stride),
+          kernel(w.kernel),
+          padding(w.padding) {}
     [[nodiscard]] int64_t count() const { return std::ssize(inside); }
 };
 
@@ -119,49 +121,73 @@ std::vector<Span> holders_of(const std::vector<Span>& windows, int64_t size) {
     return holders;
 }
 
-bool same(Span a, Span b) { return a.first == b.first && a.last == b.last; }
-
-/// The gradient of a row of the input: what the rows of windows give that hold it, spread over its columns.
-template <class T>
-struct RowGradient {
-    const PoolShape& s;
-    const MeanWindows& w;
-    const Columns<T>& columns;
-    const std::array<std::vector<Span>, kMostSides>& holders;
-    std::vector<T> shares, given;
-
-    /// The same gradient for all rows that the same windows hold.
-    [[nodiscard]] bool is_shared(int64_t row, int64_t other) const {
-        const auto held = [&](int64_t at) { return holders[1][index_of(at % s.in[1])]; };
-        return row / s.in[1] == other / s.in[1] && same(held(row), held(other));
-    }
-    void compute(const T* grad_out, int64_t at, T* to) {
-        shares.resize(index_of(s.out_row()));
-        given.assign(index_of(s.out_row()), T{0});
-        const Span layers = holders[0][index_of(at / s.in[1])], rows = holders[1][index_of(at % s.in[1])];
-        for (int64_t z = layers.first; z < layers.last; ++z) {
-            for (int64_t y = rows.first; y < rows.last; ++y) {
-                const T divisor = static_cast<T>(w.divisors[0][index_of(z)] * w.divisors[1][index_of(y)]);
-                divide(columns, s.lanes, divisor, grad_out + (z * s.out[1] + y) * s.out_row(), shares.data());
-                add(shares.data(), s.out_row(), given.data());
-            }
-        }
-        spread(to);
-    }
-    void spread(T* to) const {
-        for (int64_t x = 0; x < s.in[2]; ++x, to += s.lanes) {
-            const Span windows = holders[2][index_of(x)];
-            if (s.lanes == 1) {
-                T sum = 0;
-                for (int64_t i = windows.first; i < windows.last; ++i) sum += given[index_of(i)];
-                *to = sum;
-                continue;
-            }
-            std::fill_n(to, s.lanes, T{0});
-            for (int64_t i = windows.first; i < windows.last; ++i) add(given.data() + i * s.lanes, s.lanes, to);
-        }
-    }
+/// The windows that hold a row of the input. Rows that the same ones hold have the same gradient.
+struct HeldRow {
+    Span layers, rows;
+    int64_t run = 1;  ///< such rows from this one on
 };
+
+std::vector<HeldRow> held_rows(const PoolShape& s, const MeanWindows& w) {
+    const std::vector<Span> layers = holders_of(w.inside[0], s.in[0]), rows = holders_of(w.inside[1], s.in[1]);
+    std::vector<HeldRow> held;
+    held.reserve(layers.size() * rows.size());
+    for (const Span& layer : layers) {
+        for (const Span& row : rows) held.push_back({layer, row});
+        for (size_t i = held.size() - 1; i-- > held.size() - rows.size();) {
+            const Span own = held[i].rows, next = held[i + 1].rows;
+            if (own.first == next.first && own.last == next.last) held[i].run = held[i + 1].run + 1;
+        }
+    }
+    return held;
+}
+
+/// to = for each column of the input the sum of what the windows give that hold it.
+template <class T>
+void spread(const PoolShape& s, const Columns<T>& columns, const T* given, T* to) {
+    std::fill_n(to, s.in[2] * s.lanes, T{0});
+    if (s.lanes > 1 || columns.stride == 0) {
+        for (const Span& window : columns.inside) {
+            for (int64_t c = window.first; c < window.last; ++c) {
+                if (s.lanes == 1)
+                    to[c] += *given;
+                else
+                    add(given, s.lanes, to + c * s.lanes);
+            }
+            given += s.lanes;
+        }
+        return;
+    }
+    for (int64_t tap = 0; tap < columns.kernel; ++tap) {
+        const int64_t offset = tap - columns.padding;
+        const Span places = inside(columns.count(), columns.stride, offset, s.in[2]);
+        if (columns.stride == 1) {
+            add(given + places.first, length(places), to + places.first + offset);
+            continue;
+        }
+        for (int64_t x = places.first; x < places.last; ++x) to[x * columns.stride + offset] += given[x];
+    }
+}
+
+/// The gradient of a row of the input: what the rows of windows give that hold it, spread over its columns. `work` has
+/// two rows of windows.
+template <class T>
+void row_gradient(const PoolShape& s, const MeanWindows& w, const Columns<T>& columns, const HeldRow& held,
+                  const T* grad_out, T* work, T* to) {
+    const int64_t size = s.out_row();
+    T *const given = work, *const shares = work + size;
+    bool is_first = true;
+    for (int64_t z = held.layers.first; z < held.layers.last; ++z) {
+        for (int64_t y = held.rows.first; y < held.rows.last; ++y) {
+            const T divisor = static_cast<T>(w.divisors[0][index_of(z)] * w.divisors[1][index_of(y)]);
+            const T* from = grad_out + (z * s.out[1] + y) * size;
+            divide(columns, s.lanes, divisor, from, is_first ? given : shares);
+            if (!is_first) add(shares, size, given);
+            is_first = false;
+        }
+    }
+    if (is_first) std::fill_n(given, size, T{0});
+    spread(s, columns, given, to);
+}
 
 template <class T>
 diopiError_t run_means(diopiContextHandle_t ctx, const PoolImages& p, const MeanWindows& w) {
@@ -176,8 +202,8 @@ diopiError_t run_means(diopiContextHandle_t ctx, const PoolImages& p, const Mean
     parallel_for(s.count * rows, s.in_size() / rows, [&](int64_t first, int64_t last) {
         std::vector<T> sums(index_of(s.in[2] * s.lanes));
         for (int64_t at = first; at < last; ++at) {
-            mean_row(s, w, columns, x + at / rows * s.in_size(), at % rows / s.out[1], at % s.out[1], sums.data(),
-                     y + at * s.out_row());
+            const int64_t n = at / rows, z = (at - n * rows) / s.out[1], down = at - n * rows - z * s.out[1];
+            mean_row(s, w, columns, x + n * s.in_size(), z, down, sums.data(), y + at * s.out_row());
         }
     });
     return staging.finish();
@@ -191,19 +217,22 @@ diopiError_t run_means_backward(diopiContextHandle_t ctx, const PoolImages& p, c
     const auto* g = staging.in<T>(p.out.view(), layout);
     auto* grad = staging.out<T>(p.in.view(), layout);
     if (staging.error() != diopiSuccess) return staging.error();
-    const int64_t rows = s.in[0] * s.in[1], size = s.in[2] * s.lanes;
-    std::array<std::vector<Span>, kMostSides> holders;
-    for (size_t d = 0; d < kMostSides; ++d) holders[d] = holders_of(w.inside[d], s.in[d]);
+    const int64_t size = s.in[2] * s.lanes;
+    const std::vector<HeldRow> held = held_rows(s, w);
     const Columns<T> columns(w);
-    parallel_for(s.count * rows, size, [&](int64_t first, int64_t last) {
-        RowGradient<T> row{s, w, columns, holders, {}, {}};
-        for (int64_t at = first; at < last; ++at) {
+    parallel_for(s.count * std::ssize(held), size, [&](int64_t first, int64_t last) {
+        std::vector<T> work(index_of(2 * s.out_row()));
+        const auto rows = std::ssize(held);
+        for (int64_t at = first; at < last;) {
+            const int64_t n = at / rows;
+            const HeldRow& row = held[index_of(at - n * rows)];
+            const int64_t run = std::min(row.run, last - at);
             T* to = grad + at * size;
-            if (at > first && at % rows > 0 && row.is_shared(at % rows, at % rows - 1)) {
-                std::copy_n(to - size, size, to);
-            } else {
-                row.compute(g + at / rows * s.out_size(), at % rows, to);
+            row_gradient(s, w, columns, row, g + n * s.out_size(), work.data(), to);
+            for (int64_t done = 1; done < run; done *= 2) {
+                std::copy_n(to, std::min(done, run - done) * size, to + done * size);
             }
+            at += run;
         }
     });
     return staging.finish();
@@ -215,7 +244,9 @@ MeanWindows MeanWindows::adaptive(const Sides& in, const Sides& out) {
     MeanWindows w;
     for (size_t d = 0; d < kMostSides; ++d) {
         w.inside[d] = parts_of(in[d], out[d]);
-        for (const Span& part : w.inside[d]) w.divisors[d].push_back(static_cast<double>(length(part)));
+        w.divisors[d].resize(w.inside[d].size());
+        std::ranges::transform(w.inside[d], w.divisors[d].begin(),
+                               [](Span part) { return static_cast<double>(length(part)); });
     }
     return w;
 }
@@ -225,6 +256,8 @@ MeanWindows MeanWindows::sliding(const Window& window, const Sides& in, const Si
     MeanWindows w;
     w.stride = window.stride[2], w.kernel = window.kernel[2], w.padding = window.padding[2];
     for (size_t d = 0; d < kMostSides; ++d) {
+        w.inside[d].reserve(index_of(out[d]));
+        w.divisors[d].reserve(index_of(out[d]));
         for (int64_t i = 0; i < out[d]; ++i) {
             const int64_t start = i * window.stride[d] - window.padding[d], end = start + window.kernel[d];
             const Span inside{std::max<int64_t>(start, 0), std::min(end, in[d])};
