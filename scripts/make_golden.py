@@ -102,11 +102,11 @@ def divisor(shape, dtype):
     return lambda t: natural(shape, dtype, small=True)(t).apply_(lambda v: 7 if v in (0, -1) else v)
 
 
-def distinct(shape, dtype):
-    """Every plane of the last two dimensions is a shuffle of exact quarters: its maxima are unique in every dtype."""
+def distinct(shape, dtype, sides=2):
+    """Every plane of the last dimensions is a shuffle of exact quarters: its maxima are unique in every dtype."""
     def draw(t):
-        size = shape[-1] * shape[-2]
-        planes = [torch.randperm(size) for _ in range(math.prod(shape[:-2]))]
+        size = math.prod(shape[-sides:])
+        planes = [torch.randperm(size) for _ in range(math.prod(shape[:-sides]))]
         return ((torch.stack(planes) if planes else torch.empty(0)).reshape(shape) / 4 - size / 8).to(dtype)
     return draw
 
@@ -125,8 +125,8 @@ def column_major(shape):
 
 
 def channels_last(shape):
-    n, c, h, w = shape
-    return [c * h * w, 1, w * c, c]
+    n, c, *sides = shape
+    return [math.prod(shape[1:]), 1, *(c * math.prod(sides[i + 1:]) for i in range(len(sides)))]
 
 
 def gapped(shape):
@@ -470,61 +470,182 @@ def batch_norm(book):
 
 
 MAX_POOL = {  # shape, kernel_size, stride, padding, dilation, ceil_mode, layout
-    "plain": ([2, 2, 6, 7], [2, 3], [2, 2], [0, 0], [1, 1], False, None),
-    "stride_empty": ([1, 2, 7, 8], [3, 2], [], [0, 0], [1, 1], False, None),
-    "padding": ([1, 2, 5, 6], [3, 3], [2, 1], [1, 1], [1, 1], False, None),
-    "ceil": ([1, 2, 6, 7], [3, 2], [2, 3], [1, 0], [1, 1], True, None),
-    "ceil_dropped_window": ([1, 1, 4, 5], [1, 2], [3, 4], [0, 1], [1, 1], True, None),
-    "dilation": ([1, 2, 8, 9], [3, 2], [2, 1], [1, 0], [2, 3], False, None),
-    "unbatched": ([3, 5, 6], [2, 2], [2, 2], [1, 1], [1, 1], True, None),
-    "one": ([1, 1, 1, 1], [1, 1], [1, 1], [0, 0], [1, 1], False, None),
-    "empty_batch": ([0, 2, 4, 4], [2, 2], [2, 2], [0, 0], [1, 1], False, None),
-    "overlapping": ([1, 1, 9, 9], [3, 3], [1, 1], [1, 1], [1, 1], False, None),
-    "channels_last": ([2, 3, 4, 5], [2, 2], [1, 2], [0, 0], [1, 1], False, channels_last),
+    1: {
+        "plain": ([2, 2, 7], [3], [2], [0], [1], False, None),
+        "dilated": ([1, 3, 12], [3], [2], [1], [3], True, None),
+        "unbatched": ([3, 9], [2], [], [1], [1], True, None),
+        "empty_batch": ([0, 2, 4], [2], [2], [0], [1], False, None),
+    },
+    2: {
+        "plain": ([2, 2, 6, 7], [2, 3], [2, 2], [0, 0], [1, 1], False, None),
+        "stride_empty": ([1, 2, 7, 8], [3, 2], [], [0, 0], [1, 1], False, None),
+        "padding": ([1, 2, 5, 6], [3, 3], [2, 1], [1, 1], [1, 1], False, None),
+        "ceil": ([1, 2, 6, 7], [3, 2], [2, 3], [1, 0], [1, 1], True, None),
+        "ceil_dropped_window": ([1, 1, 4, 5], [1, 2], [3, 4], [0, 1], [1, 1], True, None),
+        "dilation": ([1, 2, 8, 9], [3, 2], [2, 1], [1, 0], [2, 3], False, None),
+        "unbatched": ([3, 5, 6], [2, 2], [2, 2], [1, 1], [1, 1], True, None),
+        "one": ([1, 1, 1, 1], [1, 1], [1, 1], [0, 0], [1, 1], False, None),
+        "empty_batch": ([0, 2, 4, 4], [2, 2], [2, 2], [0, 0], [1, 1], False, None),
+        "overlapping": ([1, 1, 9, 9], [3, 3], [1, 1], [1, 1], [1, 1], False, None),
+        "channels_last": ([2, 3, 4, 5], [2, 2], [1, 2], [0, 0], [1, 1], False, channels_last),
+    },
+    3: {
+        "plain": ([1, 2, 4, 5, 6], [2, 3, 2], [2, 1, 2], [0, 1, 0], [1, 1, 1], False, None),
+        "dilated": ([2, 4, 5, 7], [2, 2, 3], [2, 3, 3], [1, 0, 1], [1, 2, 1], True, None),
+        "channels_last": ([1, 3, 3, 4, 2], [2, 2, 1], [], [0, 0, 0], [1, 1, 1], True, channels_last),
+    },
+}
+ADAPTIVE = {  # shape, output_size, layout
+    1: [([2, 3, 7], [3], None), ([3, 5], [8], None), ([1, 2, 9], [1], None), ([0, 2, 4], [2], None)],
+    2: [([2, 2, 6, 4], [3, 2], None), ([1, 2, 7, 5], [3, 4], None), ([1, 2, 3, 4], [5, 7], None),
+        ([3, 7, 6], [2, 5], None), ([2, 3, 5, 3], [1, 1], None), ([1, 2, 5, 5], [0, 0], None),
+        ([1, 2, 4, 5], [0, 2], None), ([0, 2, 4, 4], [2, 2], None), ([1, 1, 1, 1], [1, 1], None),
+        ([1, 1, 17, 3], [4, 3], None), ([2, 3, 5, 4], [2, 3], channels_last)],
+    3: [([1, 2, 4, 5, 6], [2, 3, 4], None), ([2, 3, 4, 2], [4, 1, 3], None),
+        ([1, 3, 3, 4, 2], [2, 2, 1], channels_last)],
+}
+AVG_POOL = {  # shape, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, layout
+    1: {
+        "plain": ([2, 2, 7], [3], [2], [0], False, True, None, None),
+        "ceil": ([1, 3, 8], [4], [3], [2], True, True, None, None),
+        "unpadded": ([3, 9], [3], [], [1], True, False, None, None),
+        "empty_batch": ([0, 2, 4], [2], [2], [0], False, True, None, None),
+    },
+    2: {
+        "plain": ([2, 2, 6, 7], [2, 3], [2, 2], [0, 0], False, True, None, None),
+        "padding": ([1, 2, 5, 6], [3, 3], [2, 1], [1, 1], False, True, None, None),
+        "unpadded": ([1, 2, 5, 6], [3, 3], [2, 1], [1, 1], True, False, None, None),
+        "ceil": ([1, 2, 6, 7], [3, 2], [2, 3], [1, 0], True, True, None, None),
+        "divisor": ([3, 5, 6], [2, 2], [], [1, 1], True, False, -3, None),
+        "channels_last": ([2, 3, 4, 5], [2, 3], [1, 2], [0, 1], False, False, None, channels_last),
+        "one": ([1, 1, 1, 1], [1, 1], [1, 1], [0, 0], False, True, None, None),
+    },
+    3: {
+        "plain": ([1, 2, 4, 5, 6], [2, 3, 2], [2, 1, 2], [0, 1, 0], False, True, None, None),
+        "ceil": ([2, 4, 5, 6], [2, 2, 3], [2, 3, 3], [1, 0, 1], True, False, None, None),
+        "divisor": ([1, 2, 3, 4, 2], [2, 2, 1], [], [0, 0, 0], True, True, 5, None),
+    },
 }
 
 
-def max_pool2d(book):
-    names = ("kernel_size", "stride", "padding", "dilation", "ceil_mode")
-    pool = lambda t, n: F.max_pool2d(t["input"], n[0], n[1] or None, *n[2:], return_indices=True)
-    for dtype, (case, (shape, *numbers, layout)) in crossed(FLOATS, MAX_POOL, 9):
+def max_pool(book, sides):
+    names, function = ("kernel_size", "stride", "padding", "dilation", "ceil_mode"), f"diopiMaxPool{sides}d"
+    torch_pool = (F.max_pool1d, F.max_pool2d, F.max_pool3d)[sides - 1]
+    pool = lambda t, n: torch_pool(t["input"], n[0], n[1] or None, *n[2:], return_indices=True)
+    for dtype, (case, (shape, *numbers, layout)) in crossed(FLOATS, MAX_POOL[sides], 9):
         name, args = f"{tag(dtype)}_{case}", dict(zip(names, numbers))
-        tensors = {"input": distinct(shape, dtype)}
+        tensors = {"input": distinct(shape, dtype, sides)}
         layout = {"input": layout} if layout else None
-        book.add("diopiMaxPool2d", name, lambda t: pool(t, numbers)[0], tensors, args, ["out"], layout)
-        book.add("diopiMaxPool2dWithIndices", name, lambda t: pool(t, numbers), tensors, args,
+        book.add(function, name, lambda t: pool(t, numbers)[0], tensors, args, ["out"], layout)
+        book.add(f"{function}WithIndices", name, lambda t: pool(t, numbers), tensors, args,
                  ["out", "indices"], layout)
         out_shape = pool({"input": torch.zeros(shape)}, numbers)[0].shape
         tensors |= {"indices": derived(lambda t: pool(t, numbers)[1], I64), "grad_output": normal(out_shape, dtype)}
-        book.add("diopiMaxPool2dBackward", name, lambda t: aten.max_pool2d_with_indices_backward(
-            t["grad_output"], t["input"], *numbers, t["indices"]), tensors, args, ["grad_input"], layout)
-    numbers = ([2, 2], [2, 2], [0, 0], [1, 1], False)
+        book.add(f"{function}Backward", name, lambda t: max_gradient(t, sides, lambda x: pool({"input": x}, numbers)),
+                 tensors, args, ["grad_input"], layout)
+    if sides == 1:
+        return
+    numbers = ([2, 2], [2, 2], [0, 0], [1, 1], False) if sides == 2 else ([1, 2, 2], [1, 2, 2], [0] * 3, [1] * 3, False)
     rows = [[1, NAN, 3, -INF], [0, 2, -INF, -INF], [INF, 4, -0.0, -1], [5, 5.5, -2, -3]]
+    rows = [rows] if sides == 2 else [[rows]]
     for dtype in FLOATS:
-        book.add("diopiMaxPool2dWithIndices", f"{tag(dtype)}_special", lambda t: pool(t, numbers),
-                 {"input": values([rows], dtype)}, dict(zip(names, numbers)), ["out", "indices"])
-        book.add("diopiMaxPool2d", f"{tag(dtype)}_special", lambda t: pool(t, numbers)[0],
-                 {"input": values([rows], dtype)}, dict(zip(names, numbers)), ["out"])
+        book.add(f"{function}WithIndices", f"{tag(dtype)}_special", lambda t: pool(t, numbers),
+                 {"input": values(rows, dtype)}, dict(zip(names, numbers)), ["out", "indices"])
+        book.add(function, f"{tag(dtype)}_special", lambda t: pool(t, numbers)[0],
+                 {"input": values(rows, dtype)}, dict(zip(names, numbers)), ["out"])
 
 
-def adaptive_avg_pool2d(book):
-    rows = [([2, 2, 6, 4], [3, 2], None), ([1, 2, 7, 5], [3, 4], None), ([1, 2, 3, 4], [5, 7], None),
-            ([3, 7, 6], [2, 5], None), ([2, 3, 5, 3], [1, 1], None), ([1, 2, 5, 5], [0, 0], None),
-            ([1, 2, 4, 5], [0, 2], None), ([0, 2, 4, 4], [2, 2], None), ([1, 1, 1, 1], [1, 1], None),
-            ([1, 1, 17, 3], [4, 3], None), ([2, 3, 5, 4], [2, 3], channels_last)]
-    for dtype, (shape, size, layout) in itertools.product(FLOATS, rows):
+def max_gradient(t, sides, pool):
+    """The gradient of maxima, whose places are unique: PyTorch finds the same indices again."""
+    return gradients(lambda x: pool(x)[0], [t["input"]], t["grad_output"])
+
+
+def adaptive_max_pool(book, sides):
+    torch_pool = (F.adaptive_max_pool1d, F.adaptive_max_pool2d, F.adaptive_max_pool3d)[sides - 1]
+    function = f"diopiAdaptiveMaxPool{sides}d"
+    for dtype, (shape, size, layout) in crossed(FLOATS, ADAPTIVE[sides], 4):
+        if 0 in size:
+            continue
+        pool = lambda x: torch_pool(x, size, return_indices=True)
+        name = f"{tag(dtype)}_{label(shape)}_to_{label(size)}" + ("_channels_last" if layout else "")
+        layout = {"input": layout} if layout else None
+        tensors, args = {"input": distinct(shape, dtype, sides)}, {"output_size": size}
+        book.add(function, name, lambda t: pool(t["input"])[0], tensors, args, ["out"], layout)
+        book.add(f"{function}WithIndices", name, lambda t: pool(t["input"]), tensors, args, ["out", "indices"], layout)
+        tensors |= {"indices": derived(lambda t: pool(t["input"])[1], I64),
+                    "grad_output": normal(shape[:-sides] + size, dtype)}
+        book.add(f"{function}Backward", name, lambda t: max_gradient(t, sides, pool), tensors, {}, ["grad_input"],
+                 layout)
+    rows = [1, NAN, NAN, 3, -INF, -INF, -INF, 5, 5, 2]
+    for dtype in FLOATS:
+        book.add(f"{function}WithIndices", f"{tag(dtype)}_special",
+                 lambda t: torch_pool(t["input"], [1] * (sides - 1) + [3], return_indices=True),
+                 {"input": lambda t: values(rows, dtype)(t).reshape([1] * sides + [10])},
+                 {"output_size": [1] * (sides - 1) + [3]}, ["out", "indices"])
+
+
+def adaptive_avg_pool(book, sides):
+    pool = (F.adaptive_avg_pool1d, F.adaptive_avg_pool2d, F.adaptive_avg_pool3d)[sides - 1]
+    for dtype, (shape, size, layout) in itertools.product(FLOATS, ADAPTIVE[sides]):
         name = f"{tag(dtype)}_{label(shape)}_to_{label(size)}"
         name += "_channels_last" if layout else ""
         layout = {"input": layout} if layout else None
         tensors = {"input": normal(shape, dtype)}
-        book.add("diopiAdaptiveAvgPool2d", name, lambda t: F.adaptive_avg_pool2d(t["input"], size), tensors,
+        book.add(f"diopiAdaptiveAvgPool{sides}d", name, lambda t: pool(t["input"], size), tensors,
                  {"output_size": size}, ["out"], layout)
         if 0 in size:
             continue  # PyTorch refuses the gradient
-        tensors["grad_output"] = normal(shape[:-2] + size, dtype)
-        book.add("diopiAdaptiveAvgPool2dBackward", name,
-                 lambda t: gradients(lambda x: F.adaptive_avg_pool2d(x, size), [t["input"]], t["grad_output"]),
+        tensors["grad_output"] = normal(shape[:-sides] + size, dtype)
+        book.add(f"diopiAdaptiveAvgPool{sides}dBackward", name,
+                 lambda t: gradients(lambda x: pool(x, size), [t["input"]], t["grad_output"]),
                  tensors, {}, ["grad_input"], layout)
+
+
+def avg_pool(book, sides):
+    torch_pool = (F.avg_pool1d, F.avg_pool2d, F.avg_pool3d)[sides - 1]
+    names = ("kernel_size", "stride", "padding", "ceil_mode", "count_include_pad", "divisor_override")
+    for dtype, (case, (shape, *numbers, layout)) in crossed(FLOATS, AVG_POOL[sides], 4):
+        args = dict(zip(names, numbers))
+        if sides == 1:
+            del args["divisor_override"]
+        pool = lambda x: torch_pool(x, numbers[0], numbers[1] or numbers[0], *numbers[2:2 + len(args) - 2])
+        name, tensors = f"{tag(dtype)}_{case}", {"input": normal(shape, dtype)}
+        layout = {"input": layout} if layout else None
+        book.add(f"diopiAvgPool{sides}d", name, lambda t: pool(t["input"]), tensors, args, ["out"], layout)
+        tensors["grad_output"] = normal(pool(torch.zeros(shape)).shape, dtype)
+        book.add(f"diopiAvgPool{sides}dBackward", name,
+                 lambda t: gradients(pool, [t["input"]], t["grad_output"]), tensors, args, ["grad_input"], layout)
+
+
+def pool_of_mode(book, sides):
+    """The function for all pools: the same results as those of the functions for one."""
+    function, names = f"diopiPool{sides}d", ("ksize", "stride", "padding", "dilation", "ceil_mode")
+    torch_pools = {(mode, adaptive): getattr(F, f"{'adaptive_' if adaptive else ''}{mode}_pool{sides}d")
+                   for mode in ("max", "avg") for adaptive in (False, True)}
+    rows = [(mode, False, row) for mode, table in (("max", MAX_POOL), ("avg", AVG_POOL))
+            for case, row in table[sides].items() if case in ("plain", "ceil", "dilated", "unpadded")]
+    rows += [(mode, True, row) for mode in ("max", "avg") for row in ADAPTIVE[sides][:2]]
+    for dtype, (number, (mode, adaptive, (shape, *numbers, layout))) in crossed(FLOATS, list(enumerate(rows)), 3):
+        args = {"mode": mode, **dict(zip(names, ([1] * sides, [], [0] * sides, [1] * sides, False))),
+                "exclusive": False, "adaptive": adaptive, "output_size": []}
+        if adaptive:
+            args["output_size"], own = numbers[0], numbers[:1]
+        elif mode == "max":
+            own = numbers
+            args |= dict(zip(names, numbers))
+        else:
+            kernel, stride, padding, ceil_mode, include, _ = numbers
+            own = [kernel, stride or kernel, padding, ceil_mode, include]
+            args |= {"ksize": kernel, "stride": stride, "padding": padding, "ceil_mode": ceil_mode,
+                     "exclusive": not include}
+        pool = lambda x: torch_pools[mode, adaptive](x, own[0], *((own[1] or None), *own[2:]) if own[1:] else ())
+        name, tensors = f"{tag(dtype)}_{mode}_{number}", {"input": distinct(shape, dtype, sides)}
+        book.add(function, name, lambda t: pool(t["input"]), tensors, args, ["out"])
+        tensors["grad_output"] = normal(pool(torch.zeros(shape)).shape, dtype)
+        args = {word: value for word, value in args.items() if word != "output_size"}
+        tensors["indices"] = None
+        book.add(f"{function}Backward", name, lambda t: gradients(pool, [t["input"]], t["grad_output"]), tensors, args,
+                 ["grad_input"])
 
 
 def gradients(forward, leaves, grad):
@@ -1627,8 +1748,10 @@ OPERATORS = {
     **{op: lambda book, op=op: truth(book, op) for op in ("any", "all")},
     **{f.__name__: f for f in (amax, argmin, std, prod, norm, vector_norm)},
     **{f.__name__: f for f in (sort, argsort, topk, cumsum)},
-    **{f.__name__: f for f in (fill_, relu, conv2d, batch_norm, max_pool2d, adaptive_avg_pool2d, linear, nll_loss,
-                               cross_entropy, argmax, cat, flip, sgd)},
+    **{f.__name__: f for f in (fill_, relu, conv2d, batch_norm, linear, nll_loss, cross_entropy, argmax, cat, flip, sgd)},
+    **{f"{kind}{sides}d": lambda book, f=f, sides=sides: f(book, sides)
+       for kind, f in (("max_pool", max_pool), ("adaptive_avg_pool", adaptive_avg_pool), ("avg_pool", avg_pool),
+                       ("adaptive_max_pool", adaptive_max_pool), ("pool", pool_of_mode)) for sides in (1, 2, 3)},
 }
 
 

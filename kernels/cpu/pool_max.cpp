@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "kernels/cpu/operators.hpp"
-#include "kernels/cpu/pool_planes.hpp"
+#include "kernels/cpu/pool_maxima.hpp"
 #include "kernels/cpu/threads.hpp"
 #include "kernels/entries/entries.hpp"
 #include "kernels/operands/pool.hpp"
@@ -14,35 +14,6 @@
 namespace diopi::cpu {
 
 namespace {
-
-template <class T>
-using IndexOf = std::conditional_t<sizeof(T) == 4, int32_t, int64_t>;
-
-/// Joins one tap into the running maxima of `n` places that lie `step` elements apart in the input. A NaN wins over
-/// what came before it, the first of equals stays.
-template <class T, bool kIndexed, int64_t kStep>
-void join_tap(const T* tap, int64_t step, IndexOf<T> index, int64_t n, T* best, IndexOf<T>* where) {
-    const int64_t s = kStep == 0 ? step : kStep;
-    for (int64_t x = 0; x < n; ++x) {
-        const T value = tap[x * s];
-        const bool wins = (value > best[x]) | (value != value);
-        best[x] = wins ? value : best[x];
-        if constexpr (kIndexed) {
-            const auto place = static_cast<IndexOf<T>>(index + static_cast<IndexOf<T>>(x * s));
-            where[x] = wins ? place : where[x];
-        }
-    }
-}
-
-/// With the channels last: one tap for `n` channels at once.
-template <class T, bool kIndexed>
-void join_channels(const T* tap, IndexOf<T> index, int64_t n, T* best, IndexOf<T>* where) {
-    for (int64_t c = 0; c < n; ++c) {
-        const bool wins = (tap[c] > best[c]) | (tap[c] != tap[c]);
-        best[c] = wins ? tap[c] : best[c];
-        if constexpr (kIndexed) where[c] = wins ? index : where[c];
-    }
-}
 
 /// The place of the windows of one output row: the input row and layer of their first tap, which may lie outside, and
 /// the taps that lie inside.
@@ -162,45 +133,6 @@ diopiError_t run_max_pool(diopiContextHandle_t ctx, std::string_view op, const P
     return staging.finish();
 }
 
-/// Adds every element of grad_out where its index points; false when an index lies outside of its plane.
-template <class T>
-bool scatter_maxima(const PoolShape& s, const T* grad_out, const int64_t* indices, T* grad_in) {
-    const int64_t area = area_of(s.in), out_area = area_of(s.out);
-    bool sound = true;
-    parallel_for(s.count, (area + out_area) * s.lanes, [&](int64_t first, int64_t last) {
-        std::fill_n(grad_in + first * area * s.lanes, (last - first) * area * s.lanes, T{0});
-        for (int64_t n = first; n < last; ++n) {
-            T* plane = grad_in + n * area * s.lanes;
-            const int64_t from = n * out_area * s.lanes;
-            for (int64_t i = 0; i < out_area; ++i) {
-                for (int64_t c = 0; c < s.lanes; ++c) {
-                    const int64_t at = from + i * s.lanes + c, place = indices[at];
-                    if (place < 0 || place >= area) {
-                        __atomic_store_n(&sound, false, __ATOMIC_RELAXED);
-                        return;
-                    }
-                    plane[place * s.lanes + c] += grad_out[at];
-                }
-            }
-        }
-    });
-    return sound;
-}
-
-template <class T>
-diopiError_t run_max_backward(diopiContextHandle_t ctx, std::string_view op, const PoolImages& p) {
-    const Layout layout = common_layout(p.in, p.out);
-    Staging staging(ctx);
-    const auto* g = staging.in<T>(p.out.view(), layout);
-    const auto* where = staging.in<int64_t>(p.indices.view(), layout);
-    auto* grad = staging.out<T>(p.in.view(), layout);
-    if (staging.error() != diopiSuccess) return staging.error();
-    if (!scatter_maxima(pool_shape(p.in, p.out, layout), g, where, grad)) {
-        return fail(diopiErrorOccurred, std::string(op) + ": indices holds a place outside of the plane of input");
-    }
-    return staging.finish();
-}
-
 }  // namespace
 
 diopiError_t max_pool_with_indices(diopiContextHandle_t ctx, std::string_view op, size_t sides, diopiTensorHandle_t out,
@@ -225,7 +157,7 @@ diopiError_t max_pool_backward(diopiContextHandle_t ctx, std::string_view op, si
         read_max_pool_backward(op, sides, view(grad_input), view(grad_output), view(input), view(indices),
                                {kernel_size, stride, padding, dilation, ceil_mode}, p);
     if (error != diopiSuccess || p.in.numel() == 0) return error;
-    return (p.in.dtype == Dtype::float64 ? run_max_backward<double> : run_max_backward<float>)(ctx, op, p);
+    return add_at_maxima(ctx, op, p);
 }
 
 #include "kernels/entries/pool_max.inc"

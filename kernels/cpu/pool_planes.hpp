@@ -1,6 +1,8 @@
 /// Planes of images as the loops of pooling use them: a depth, a height and a width each, and the channels last or not.
 #pragma once
 
+#include <vector>
+
 #include "kernels/cpu/onednn_staging.hpp"
 #include "kernels/operands/window.hpp"
 
@@ -20,6 +22,17 @@ struct PoolShape {
 [[nodiscard]] inline PoolShape pool_shape(const Images& in, const Images& out, Layout layout) {
     const bool plain = layout == Layout::plain;
     return {plain ? in.count() * in.channels() : in.count(), plain ? 1 : in.channels(), in.sides(), out.sides()};
+}
+
+/// The adaptive windows of a side of `size` elements: [floor(i * size / parts), ceil((i + 1) * size / parts)).
+[[nodiscard]] inline std::vector<Span> parts_of(int64_t size, int64_t parts) {
+    std::vector<Span> spans(static_cast<size_t>(parts));
+    int64_t i = 0;
+    for (Span& span : spans) {
+        span = {i * size / parts, ((i + 1) * size + parts - 1) / parts};
+        ++i;
+    }
+    return spans;
 }
 
 /// channels_last where both have the channels last.

@@ -8,84 +8,11 @@
 #include "kernels/entries/entries.hpp"
 #include "kernels/reference/operand.hpp"
 #include "kernels/reference/operators.hpp"
-#include "kernels/reference/sides.hpp"
+#include "kernels/reference/pool_windows.hpp"
 
 namespace diopi::reference {
 
 namespace {
-
-/// One side of a sliding window.
-struct Side {
-    int64_t in = 1, kernel = 1, stride = 1, padding = 0, dilation = 1, out = 1;
-
-    void set_output(bool ceil_mode) {
-        const int64_t reach = dilation * (kernel - 1) + 1;
-        if (kernel < 1 || stride < 1 || dilation < 1 || padding < 0 || 2 * padding > reach) {
-            refuse("the window has kernel_size " + std::to_string(kernel) + ", stride " + std::to_string(stride) +
-                   ", padding " + std::to_string(padding) + ", dilation " + std::to_string(dilation) +
-                   "; wanted positive numbers and padding of at most half of the dilated kernel");
-        }
-        // With ceil_mode a window may reach beyond the padded input by less than a stride, even the only one.
-        const int64_t room = in + 2 * padding - reach + (ceil_mode ? stride - 1 : 0);
-        if (room < 0) {
-            refuse("input has " + std::to_string(in) + " elements along a side, wanted a window of " +
-                   std::to_string(reach) + " to fit in");
-        }
-        out = room / stride + 1;
-        // The last window has to begin inside the input or its left padding.
-        if (ceil_mode && (out - 1) * stride >= in + padding) --out;
-    }
-
-    [[nodiscard]] int64_t source(int64_t position, int64_t tap) const {
-        return position * stride - padding + tap * dilation;
-    }
-    /// First position whose tap is not before the input, and the one after the last whose tap is not behind it.
-    [[nodiscard]] int64_t low(int64_t tap) const {
-        const int64_t before = padding - tap * dilation;
-        return before <= 0 ? 0 : std::min((before + stride - 1) / stride, out);
-    }
-    [[nodiscard]] int64_t high(int64_t tap) const {
-        const int64_t last = in - 1 + padding - tap * dilation;
-        return last < 0 ? 0 : std::min(last / stride + 1, out);
-    }
-    /// First tap of a window that is not before the input.
-    [[nodiscard]] int64_t first_inside(int64_t position) const {
-        const int64_t start = source(position, 0);
-        return start >= 0 ? start : start + (-start + dilation - 1) / dilation * dilation;
-    }
-};
-
-/// The arguments that are not tensors.
-struct PoolArguments {
-    diopiSize_t kernel_size, stride, padding, dilation;
-    bool ceil_mode;
-};
-
-struct Geometry {
-    int64_t planes;
-    Side z, y, x;
-    Shape output_shape;
-
-    Geometry(size_t sides, ShapeView input, const PoolArguments& arguments) {
-        require_image(sides, input);
-        const Shape kernel = numbers_of(sides, arguments.kernel_size, "kernel_size");
-        const Shape stride = arguments.stride.len == 0 ? kernel : numbers_of(sides, arguments.stride, "stride");
-        const Shape padding = numbers_of(sides, arguments.padding, "padding");
-        const Shape dilation = numbers_of(sides, arguments.dilation, "dilation");
-        const size_t outer = input.size() - sides;
-        planes = numel(input.first(outer));
-        output_shape.assign(input.begin(), input.end());
-        Side* const all[] = {&z, &y, &x};
-        for (size_t d = 0; d < sides; ++d) {
-            Side& side = *all[3 - sides + d];
-            side = {input[outer + d], kernel[d], stride[d], padding[d], dilation[d]};
-            side.set_output(arguments.ceil_mode);
-            output_shape[outer + d] = side.out;
-        }
-    }
-    [[nodiscard]] int64_t in_area() const { return z.in * y.in * x.in; }
-    [[nodiscard]] int64_t out_area() const { return z.out * y.out * x.out; }
-};
 
 /// best = value where value is greater or NaN; then the place too, if places are wanted. Taps come in row-major order,
 /// so that the first of equal maxima wins, and the last NaN.
@@ -168,25 +95,14 @@ diopiError_t max_pool_backward(diopiContextHandle_t ctx, std::string_view, size_
     return inexact_kernel(ctx, [&]<class T>(T) {
         const Operand<T> grad(grad_output, "grad_output");
         const Operand<int64_t> places(indices, "indices");
-        if (const Dtype dtype = view_of(indices).dtype; !is_integer(dtype)) {
-            refuse_dtype("indices", dtype, "an integer dtype");
-        }
+        require_places(indices);
         const View x = view_of(input);
         Output<T> gx(grad_input, "grad_input", Output<T>::Start::kZero);
         const Geometry g(sides, x.shape, {kernel_size, stride, padding, dilation, ceil_mode});
         require_shape("grad_output", grad.shape(), g.output_shape);
         require_shape("indices", places.shape(), g.output_shape);
         require_shape("grad_input", gx.shape(), x.shape);
-        for (int64_t p = 0; p < g.planes; ++p) {
-            T* plane = gx.data() + p * g.in_area();
-            for (int64_t o = p * g.out_area(); o < (p + 1) * g.out_area(); ++o) {
-                if (places[o] < 0 || places[o] >= g.in_area()) {
-                    refuse("indices holds " + std::to_string(places[o]) + ", wanted a place in a plane of " +
-                           std::to_string(g.in_area()) + " elements");
-                }
-                plane[places[o]] += grad[o];
-            }
-        }
+        add_at_places(g.planes, g.in_area(), g.out_area(), grad, places, gx);
         gx.store();
     });
 }

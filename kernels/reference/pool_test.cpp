@@ -253,3 +253,84 @@ TEST_CASE("adaptive means of one, two and three sides have the gradient of their
         });
     }
 }
+
+TEST_CASE("avg_pool2d by hand: what divides the sum", "[reference][avg_pool2d]") {
+    const TensorPtr x = tensor({1, 2, 3}, {1, 2, 3, 4, 5, 6});
+    const auto mean = [&](const Shape& out, bool ceil_mode, bool include_pad, const int64_t* divisor) {
+        const TensorPtr y = make(out);
+        REQUIRE(reference::avg_pool(context(), "op", 2, y.get(), x.get(), sizes({2, 2}), sizes({2, 2}), sizes({0, 1}),
+                                    ceil_mode, include_pad, divisor) == diopiSuccess);
+        return values_of(y);
+    };
+    const int64_t divisor = -2;
+    check_close(mean({1, 1, 2}, false, true, nullptr), {1.25, 4});
+    check_close(mean({1, 1, 2}, false, false, nullptr), {2.5, 4});
+    check_close(mean({1, 1, 2}, false, true, &divisor), {-2.5, -8});
+    // Under ceil_mode the second window reaches beyond the padding, which does not count.
+    const TensorPtr three = tensor({1, 3}, {1, 2, 3}), line = tensor({1, 4}, {1, 2, 3, 4});
+    const TensorPtr y = make({1, 2});
+    REQUIRE(reference::avg_pool(context(), "op", 1, y.get(), three.get(), sizes({3}), sizes({3}), sizes({1}), true,
+                                true) == diopiSuccess);
+    check_close(y, {1, 1.5});
+    const TensorPtr more = make({1, 2});
+    REQUIRE(reference::avg_pool(context(), "op", 1, more.get(), line.get(), sizes({3}), sizes({2}), sizes({0}), true,
+                                true) == diopiSuccess);
+    check_close(more, {2, 3.5});
+    const int64_t zero = 0;
+    CHECK(reference::avg_pool(context(), "op", 1, y.get(), line.get(), sizes({3}), sizes({3}), sizes({1}), true, true,
+                              &zero) == diopiErrorOccurred);
+    CHECK(last_error() == "divisor_override is 0, wanted another number");
+}
+
+TEST_CASE("sliding means have the gradient of their formula", "[reference][avg_pool2d][gradient]") {
+    for (const PoolSetting& s : kPoolSettings) {
+        const PoolWindow& w = s.window;
+        if (std::ranges::count(w.dilation, 1) != std::ssize(w.dilation)) continue;
+        for (const bool include_pad : {false, true}) {
+            INFO(to_string(s.input) << " " << include_pad);
+            const TensorPtr x = random(s.input, 1), y = make(s.out), gx = make(s.input);
+            const Values weights = random_values(numel(s.out), 2);
+            REQUIRE(reference::avg_pool_backward(context(), "op", w.sides(), gx.get(), tensor(s.out, weights).get(),
+                                                 x.get(), sizes(w.kernel), sizes(w.stride), sizes(w.padding),
+                                                 w.ceil_mode, include_pad) == diopiSuccess);
+            check_gradient(x, gx, weights, [&] {
+                REQUIRE(reference::avg_pool(context(), "op", w.sides(), y.get(), x.get(), sizes(w.kernel),
+                                            sizes(w.stride), sizes(w.padding), w.ceil_mode,
+                                            include_pad) == diopiSuccess);
+                return values_of(y);
+            });
+        }
+    }
+}
+
+TEST_CASE("adaptive maxima, their places and their gradient", "[reference][adaptive_max_pool2d][gradient]") {
+    const TensorPtr x = tensor({1, 2, 3}, {1, 7, 7, 7, kNaN, kNaN}), y = make({1, 1, 2});
+    const TensorPtr places = make({1, 1, 2}, Dtype::int64);
+    REQUIRE(reference::adaptive_max_pool_with_indices(context(), "op", 2, y.get(), places.get(), x.get(),
+                                                      sizes({1, 2})) == diopiSuccess);
+    check_close(y, {kNaN, kNaN});
+    check_close(places, {4, 5});
+    const TensorPtr rows = make({1, 2, 1}), row_places = make({1, 2, 1}, Dtype::int64);
+    REQUIRE(reference::adaptive_max_pool_with_indices(context(), "op", 2, rows.get(), row_places.get(), x.get(),
+                                                      sizes({2, 1})) == diopiSuccess);
+    check_close(rows, {7, kNaN});
+    check_close(row_places, {1, 5});
+    const std::pair<Shape, Shape> settings[] = {
+        {{2, 2, 5, 7}, {2, 2, 3, 4}}, {{2, 3, 7}, {2, 3, 4}}, {{2, 4, 5, 3}, {2, 3, 2, 5}}};
+    for (size_t i = 0; i < std::size(settings); ++i) {
+        const size_t sides[] = {2, 1, 3};
+        const auto& [in, out] = settings[i];
+        const TensorPtr input = random(in, 1), maxima = make(out), at = make(out, Dtype::int64), gx = make(in);
+        const Values weights = random_values(numel(out), 2);
+        const Shape size(out.end() - static_cast<std::ptrdiff_t>(sides[i]), out.end());
+        const auto pool = [&] {
+            REQUIRE(reference::adaptive_max_pool_with_indices(context(), "op", sides[i], maxima.get(), at.get(),
+                                                              input.get(), sizes(size)) == diopiSuccess);
+            return values_of(maxima);
+        };
+        pool();
+        REQUIRE(reference::adaptive_max_pool_backward(context(), "op", sides[i], gx.get(), tensor(out, weights).get(),
+                                                      input.get(), at.get()) == diopiSuccess);
+        check_gradient(input, gx, weights, pool);
+    }
+}

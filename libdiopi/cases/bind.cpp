@@ -162,6 +162,7 @@ Result<Value> bound_param(const Row& row, const Arg& arg, const Case& c) {
         if (!arg.answers_to(name)) continue;
         if (is_null(param) && arg.has_default) return default_value(arg);
         auto value = coerce(arg, param);
+        if (value.ok() && arg.is_negated && name == arg.alias) value = Value(!std::get<bool>(*value));
         if (value.ok()) return value;
         return bad_input(std::string(row.function) + ": " + value.error().message);
     }

@@ -10,7 +10,7 @@ namespace {
 
 /// Images whose width, channels or height have the boundary's size.
 struct Image {
-    int64_t samples = 2, channels = 6, height = 9, width = 11;
+    int64_t samples = 2, channels = 6, depth = 5, height = 9, width = 11;
     bool is_single = false;
 
     explicit Image(const Draft& draft) {
@@ -23,8 +23,13 @@ struct Image {
         is_single = form == 7;
     }
     /// A single image has no dim for the samples.
-    [[nodiscard]] Shape shape() const {
-        return is_single ? Shape{channels, height, width} : Shape{samples, channels, height, width};
+    [[nodiscard]] Shape shape(size_t sides = 2) const {
+        Shape shape = is_single ? Shape{} : Shape{samples};
+        shape.push_back(channels);
+        if (sides > 2) shape.push_back(depth);
+        if (sides > 1) shape.push_back(height);
+        shape.push_back(width);
+        return shape;
     }
 };
 
@@ -49,16 +54,21 @@ constexpr std::array<Window, kPatterns> kWindows = {{
     {{2, 3}, {1, 3}, {1, 1}, {3, 2}},
 }};
 
-void set_window(Draft& draft, const Window& window) {
-    const auto list = [](const std::array<int64_t, 2>& sides) { return Shape(sides.begin(), sides.end()); };
+/// A window of three sides is as deep as it is high.
+void set_window(Draft& draft, const Window& window, size_t sides = 2) {
+    const auto list = [&](const std::array<int64_t, 2>& numbers) {
+        const Shape all{numbers[0], numbers[0], numbers[1]};
+        return Shape(all.end() - static_cast<std::ptrdiff_t>(sides), all.end());
+    };
     draft.set("kernel_size", list(window.kernel));
     draft.set("stride", list(window.stride));
     draft.set("padding", list(window.padding));
-    draft.set("dilation", list(window.dilation));
+    if (draft.row().find("dilation") >= 0) draft.set("dilation", list(window.dilation));
 }
 
-bool fits(const Image& image, const Window& window) {
-    return window.reach(0) <= image.height && window.reach(1) <= image.width;
+bool fits(const Image& image, const Window& window, size_t sides = 2) {
+    const int64_t height = sides > 2 ? std::min(image.depth, image.height) : image.height;
+    return (sides == 1 || window.reach(0) <= height) && window.reach(1) <= image.width;
 }
 
 bool convolve(Draft& draft) {
@@ -77,27 +87,40 @@ bool convolve(Draft& draft) {
     return true;
 }
 
+bool pool_adaptively(Draft& draft) {
+    const auto p = static_cast<int64_t>(draft.pattern());
+    const size_t sides = draft.row().spatial_dims;
+    const Shape sizes{2, 1 + p, p % 2 == 0 ? 1 : 7};
+    draft.add("input", Image(draft).shape(sides));
+    draft.set("output_size", Shape(sizes.end() - static_cast<std::ptrdiff_t>(sides), sizes.end()));
+    if (draft.row().overload == "indices") draft.set_hint("return_indices", true);
+    return true;
+}
+
 bool pool(Draft& draft) {
     const Image image(draft);
-    const Window& window = kWindows[draft.pattern()];
+    const size_t sides = draft.row().spatial_dims, other = draft.level(Factor::kOther);
+    const bool states_mode = draft.row().find("mode") >= 0, takes_mean = draft.row().find("dilation") < 0;
+    const bool is_mean = takes_mean || (states_mode && draft.pattern() % 2 == 1);
+    Window window = kWindows[draft.pattern()];
+    if (is_mean) window.dilation = {1, 1};
     // Half of the kernel may be padding.
     const bool is_padded = 2 * window.padding[0] > window.kernel[0] || 2 * window.padding[1] > window.kernel[1];
     // No element of a window with wide steps may be inside the image: then there is no largest one.
     const bool may_miss = (window.padding[0] > 0 && window.dilation[0] > image.height) ||
                           (window.padding[1] > 0 && window.dilation[1] > image.width);
-    if (is_padded || may_miss || !fits(image, window)) return false;
-    draft.add("input", image.shape());
-    set_window(draft, window);
-    draft.set("ceil_mode", draft.level(Factor::kOther) == 1);
+    if (is_padded || may_miss || !fits(image, window, sides)) return false;
+    draft.set("ceil_mode", other == 1);
+    set_window(draft, window, sides);
+    if (is_mean) draft.set("count_include_pad", other != 2);
+    if (draft.row().find("divisor_override") >= 0 && draft.pattern() == 2) draft.set("divisor_override", int64_t{-7});
+    if (states_mode) {
+        draft.set("mode", std::string(is_mean ? "avg" : "max"));
+        draft.set("adaptive", other == 2);
+        if (other == 2) return pool_adaptively(draft);
+    }
+    draft.add("input", image.shape(sides));
     if (draft.row().overload == "indices") draft.set_hint("return_indices", true);
-    return true;
-}
-
-bool pool_adaptively(Draft& draft) {
-    const Image image(draft);
-    const auto p = static_cast<int64_t>(draft.pattern());
-    draft.add("input", image.shape());
-    draft.set("output_size", Shape{1 + p, p % 2 == 0 ? 1 : 7});
     return true;
 }
 
@@ -172,7 +195,7 @@ bool shape_network_draft(Draft& draft) {
     switch (draft.row().rule) {
         case ShapeRule::convolution:
             return convolve(draft);
-        case ShapeRule::max_pool:
+        case ShapeRule::pool:
             return pool(draft);
         case ShapeRule::adaptive_pool:
             return pool_adaptively(draft);

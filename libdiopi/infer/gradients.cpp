@@ -90,6 +90,12 @@ ShapeRule forward_rule(const Row& row) {
     return row.rule == ShapeRule::gradients && forward != rows.end() ? (*forward)->rule : row.rule;
 }
 
+/// Pooling: the elements of a window, whose size infer has spread over the spatial dims.
+int64_t kernel_terms(const Call& call) {
+    const IntList* kernel = call.ints(call.row->find("ksize") >= 0 ? "ksize" : "kernel_size");
+    return kernel == nullptr ? 1 : numel(*kernel);
+}
+
 /// Adaptive pooling: a window spans at most one element more than size / windows on each side.
 int64_t window_terms(const Tensor& input, const Shape& pooled) {
     int64_t terms = 1;
@@ -102,6 +108,9 @@ int64_t window_terms(const Tensor& input, const Shape& pooled) {
 }  // namespace
 
 bool copies_only(const Call& call) {
+    if (call.row->rule == ShapeRule::pool && call.row->find("mode") >= 0) {
+        return std::get<std::string>(call["mode"]) == "max";
+    }
     if (call.row->rule == ShapeRule::index_put) return !call.flag("accumulate");
     if (call.row->rule != ShapeRule::scatter) return false;
     const auto* reduce = std::get_if<std::string>(&call["reduce"]);
@@ -126,7 +135,9 @@ int64_t accumulation_length(const Call& call, const OutputSpec& output) {
     } else if (rule == ShapeRule::cumulative) {
         const auto dim = wrap_dim(call.integer("dim"), std::ssize(output.spec.shape));
         if (dim && !output.spec.shape.empty()) terms = output.spec.shape[static_cast<size_t>(*dim)];
-    } else if (rule == ShapeRule::adaptive_pool) {
+    } else if (rule == ShapeRule::pool && !call.flag("adaptive")) {
+        terms = kernel_terms(call);
+    } else if (rule == ShapeRule::adaptive_pool || rule == ShapeRule::pool) {
         terms = window_terms(*call.tensor("input"), output.spec.shape);
     }
     return std::max<int64_t>(terms, 1);

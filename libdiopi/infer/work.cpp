@@ -1,6 +1,7 @@
 #include "infer/work.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <optional>
 #include <set>
@@ -89,7 +90,7 @@ double windows(const Call& call) {
     if (kernel == nullptr || kernel->empty()) return count(call, "out");
     double area = 1;
     for (const int64_t size : *kernel) area *= static_cast<double>(size);
-    if (kernel->size() == 1) area *= area;
+    if (kernel->size() == 1) area = std::pow(area, call.row->spatial_dims);
     return count(call, "out") * area;
 }
 

@@ -160,6 +160,9 @@ constexpr void take_role(std::string_view& text, ParsedArg& parsed) {
         arg.is_bound = true;
     } else if (word == "divisor") {
         arg.is_divisor = true;
+    } else if (word == "negated") {
+        if (arg.alias.empty()) throw "a negated argument needs an alias";
+        arg.is_negated = true;
     } else if (word == "exponent") {
         arg.is_exponent = true;
     } else if (word == "choice" || word == "mask") {
@@ -392,7 +395,7 @@ constexpr void check_facts(const Row& row) {
     if (row.accuracy == AccuracyClass::C && row.max_ulp < 1) throw "a row of class C without ulp";
     if (row.accuracy == AccuracyClass::F && row.law.output < 0) throw "a row of class F without a law";
     if (row.work.formula == WorkFormula::unknown) throw "a row without work";
-    const bool pools = row.rule == ShapeRule::max_pool || row.rule == ShapeRule::adaptive_pool;
+    const bool pools = row.rule == ShapeRule::pool || row.rule == ShapeRule::adaptive_pool;
     if (pools != (row.spatial_dims > 0)) throw "spatial is for poolings, which must state it";
 }
 

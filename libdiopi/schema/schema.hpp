@@ -41,6 +41,7 @@
 /// :as(out)        is converted to the dtype of the output `out` before anything else
 /// :place_in(x)    an output: positions of elements of `x`, along the dim that the call names or in row-major order.
 ///                 Where elements are equal, the position of each of them is right
+/// :negated        a bool of which the case states the contrary, under the alias
 /// :row_of(x)      the number of a row of `x`; a negative one of a case counts from the back
 /// :shape_of(x)    backward: the shape of the forward argument `x`; an integer is its first size
 /// :zeros_of(x)    backward: zeros in the shape of the forward argument `x`, which the function may overwrite
@@ -215,6 +216,7 @@ struct Arg {
     bool is_subtracted = false;  ///< a factor whose product is subtracted
     bool is_divisor = false;     ///< not 0 where it is a whole number
     bool is_exponent = false;    ///< not negative where it is a whole number
+    bool is_negated = false;     ///< true where the alias is false in the case
     bool is_element = false;     ///< a number that is converted to the dtype of the first tensor that is read
     bool gives_number = false;   ///< a pointer through which the function gives a bool or a double back
     bool is_bound = false;       ///< a number that limits elements

@@ -276,6 +276,9 @@ Result<std::vector<ArgTensor>> Oracle::evaluate(const Call& given, const std::ve
             if (sign != Sign::kKept) drop_sign(arg, *scalar);
         } else if (auto* factor = std::get_if<double>(&wide.args[i]); factor != nullptr && sign != Sign::kKept) {
             *factor = std::fabs(*factor);
+        } else if (auto* divisor = std::get_if<int64_t>(&wide.args[i]);
+                   divisor != nullptr && arg.is_divisor && sign != Sign::kKept) {
+            *divisor = std::abs(*divisor);
         } else if (const auto* handle = std::get_if<diopiGeneratorHandle_t>(&value)) {
             generator = **handle;
             wide.args[i] = &generator;
