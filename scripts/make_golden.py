@@ -1177,9 +1177,9 @@ UNARY = {  # torch name: (low, high) of the floating values; integers are 0 to 5
     "sqrt": (0, 9), "rsqrt": (0.1, 9), "reciprocal": (0.2, 5), "sin": (-9, 9), "cos": (-9, 9), "erf": (-3, 3),
     "tanh": (-4, 4), "sigmoid": (-6, 6), "silu": (0, 6), "neg": (-5, 5),
     "tan": (-9, 9), "asin": (-1, 1), "acos": (-1, 1), "atan": (-9, 9), "sinh": (-5, 5), "cosh": (-5, 5),
-    "erfinv": (-1, 1),
+    "erfinv": (-1, 1), "asinh": (-4, 4), "acosh": (1, 9), "atanh": (-1, 1),
 }
-FEW_SHAPES = ("tan", "asin", "acos", "atan", "sinh", "cosh", "erfinv")
+FEW_SHAPES = ("tan", "asin", "acos", "atan", "sinh", "cosh", "erfinv", "asinh", "acosh", "atanh")
 
 
 def unary(book, op):
@@ -1581,6 +1581,46 @@ def layer_norm(book):
                  ["grad_input", "grad_weight", "grad_bias"], layout)
 
 
+GROUP_NORM = {  # shape, groups, weight, bias, eps, layout
+    "image": ([2, 6, 3, 4], 3, True, True, 1e-5, None), "one_group": ([2, 4, 5], 1, True, True, 1e-3, None),
+    "each_channel": ([3, 5, 7], 5, True, True, 1e-12, None), "rows": ([3, 8], 2, True, True, 0.5, None),
+    "plain": ([2, 4, 9], 2, False, False, 1e-5, None), "weight_only": ([2, 4, 6], 2, True, False, 1e-5, None),
+    "channels_last": ([2, 4, 3, 5], 2, True, True, 1e-5, channels_last),
+    "no_positions": ([2, 4, 0], 2, True, True, 1e-5, None),
+}
+
+
+def group_norm(book):
+    for dtype, (case, row) in ((dtype, row) for dtype in FLOATS for row in some(GROUP_NORM, dtype, 2)):
+        shape, groups, weight, bias, eps, layout = row
+        stats, name, sizes = F32 if dtype in HALVES else dtype, f"{tag(dtype)}_{case}", [*shape[:2], math.prod(shape[2:])]
+        tensors = {"input": normal(shape, dtype), "weight": normal(shape[1:2], dtype) if weight else None,
+                   "bias": normal(shape[1:2], dtype) if bias else None}
+        layout = {"input": layout} if layout else None
+
+        def forward(t):
+            return aten.native_group_norm(t["input"].contiguous(), t["weight"], t["bias"], *sizes, groups, eps)
+
+        def backward(t):
+            wanted, same = [True, weight, bias], t["input"].dtype
+            saved = (t[n].to(same) for n in ("mean", "rstd"))
+            grads = aten.native_group_norm_backward(t["grad_output"], t["input"].contiguous(), *saved, t["weight"],
+                                                    *sizes, groups, wanted)
+            return [g if on else None for g, on in zip(grads, wanted)]
+
+        book.add("diopiGroupNorm", name, forward, tensors, {"num_groups": groups, "eps": eps},
+                 ["out", "save_mean", "save_invstd"], layout, {"save_mean": stats, "save_invstd": stats},
+                 ("save_mean", "save_invstd") if 0 in shape else ())
+        if 0 in shape:
+            continue
+        tensors = {n: t for n, t in tensors.items() if n != "bias"} | {"grad_output": normal(shape, dtype)}
+        for index, saved in enumerate(["mean", "rstd"], 1):
+            tensors[saved] = derived(lambda t, i=index: aten.native_group_norm(
+                t["input"].contiguous(), None, None, *sizes, groups, eps)[i], stats)
+        book.add("diopiGroupNormBackward", name, backward, tensors, {"num_groups": groups},
+                 ["grad_input", "grad_weight", "grad_bias"], layout)
+
+
 def masked_fill(book):
     numbers = {"float": [-100, 0.5, -INF, NAN, True], "int": [3, -2.75, True, 0], "bool": [0.25, 0, True]}
     shapes = [([9], [9], None), ([4, 5], [5], None), ([4, 5], [4, 1], column_major), ([], [], None), ([0], [1], None),
@@ -1737,7 +1777,7 @@ OPERATORS = {
     "pow": pow_,
     **{f.__name__: f for f in (gelu, threshold, where, expand)},
     **{op: lambda book, op=op: triangle(book, op) for op in ("triu", "tril")},
-    **{f.__name__: f for f in (embedding, layer_norm, masked_fill, arange)},
+    **{f.__name__: f for f in (embedding, layer_norm, group_norm, masked_fill, arange)},
     **{op: lambda book, op=op: binary(book, op) for op in ("add", "sub", "mul", "div")},
     **{op: lambda book, op=op: softmax_family(book, op) for op in ("softmax", "log_softmax")},
     **{op: lambda book, op=op: reduction(book, op) for op in ("mean", "sum")},

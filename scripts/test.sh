@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # The same set-up as quickstart.sh with the packages that tests need, then every test. --torch installs Debian's PyTorch,
 # builds libdiopi_torch.so and tests it. --full adds the long tests (sanitizers, each header alone, fuzzing for seconds,
-# an operator added as the docs say, the mutation score, bisection's score, all operator cases, as root a Slurm job
-# array, the build for aarch64 under qemu, the packages in a bare Debian).
+# the mutation score, bisection's score, all operator cases, as root a Slurm job array, the build for aarch64 under
+# qemu, the packages in a bare Debian).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -27,7 +27,6 @@ if [ $full -eq 1 ]; then
     ctest --test-dir build/asan --output-on-failure -j "$(nproc)" -R '^unit:'
     tests/check_headers.py --alone
     scripts/fuzz.sh 5
-    tests/try_adding.py
     build/release/bin/diopi_mutation
     build/release/bin/diopi_bisect_score
     build/release/bin/diopi test --quiet --run build/full_run --csv build/full_report.csv

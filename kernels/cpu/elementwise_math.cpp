@@ -13,13 +13,20 @@
 #define FORMULAS(X) \
     X(Exp) X(Expm1) X(Log) X(Log2) X(Log10) X(Log1p) \
     X(Sqrt) X(Rsqrt) X(Reciprocal) X(Sin) X(Cos) \
-    X(Erf) X(Tanh) X(TanhBackward)
+    X(Erf) X(Tanh) X(TanhBackward) X(Asinh) X(Acosh) X(Atanh)
 // clang-format on
 
 HWY_BEFORE_NAMESPACE();
 namespace diopi::cpu::HWY_NAMESPACE {
 
 namespace {
+
+/// log(1 + y), or log(2 x) where x is so large that its square might be infinite.
+template <class V>
+HWY_INLINE V log1p_or_twice(V x, V y) {
+    const auto is_large = hn::Gt(x, all<V>(0x1p60));
+    return log1p(choose(is_large, x, y)) + hn::IfThenElseZero(is_large, all<V>(M_LN2));
+}
 
 struct Exp {
     static double one(double x) { return std::exp(x); }
@@ -129,6 +136,34 @@ struct TanhBackward {
     template <class V>
     static HWY_INLINE V many(V g, V y) {
         return g * ((all<V>(1) - y) * (all<V>(1) + y));
+    }
+};
+
+struct Asinh {
+    static double one(double x) { return std::asinh(x); }
+    template <class V>
+    static HWY_INLINE V many(V x) {
+        const V a = absolute(x), square = a * a;
+        return with_sign_of(log1p_or_twice(a, a + square / (all<V>(1) + hn::Sqrt(square + all<V>(1)))), x);
+    }
+};
+
+struct Acosh {
+    static double one(double x) { return std::acosh(x); }
+    template <class V>
+    static HWY_INLINE V many(V x) {
+        const V above = x - all<V>(1);
+        const V y = log1p_or_twice(x, above + hn::Sqrt(above * (x + all<V>(1))));
+        return choose(hn::Lt(x, all<V>(1)), all<V>(std::nan("")), y);
+    }
+};
+
+struct Atanh {
+    static double one(double x) { return std::atanh(x); }
+    template <class V>
+    static HWY_INLINE V many(V x) {
+        const V a = absolute(x);
+        return with_sign_of(all<V>(0.5) * log1p((a + a) / (all<V>(1) - a)), x);
     }
 };
 

@@ -169,7 +169,7 @@ diopiError_t backward(diopiContextHandle_t ctx, const BatchNormGradient& a) {
         if (!a.training) std::fill_n(mean, s.channels, T{0});
         for_runs(s, [&](int64_t first, int64_t last) {
             if (a.training)
-                kernels.gradient(s, first, last, g, x, mean, shift, slope, scale, gx);
+                kernels.gradient(s, first, last, g, x, mean, shift, slope, scale, nullptr, gx);
             else
                 kernels.normalize(s, first, last, g, mean, scale, shift, gx);
         });

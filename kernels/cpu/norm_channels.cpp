@@ -207,33 +207,46 @@ struct WriteGradient {
     const E* x;
     E* grad;
     Factor mean, shift, slope, scale;
-    HWY_INLINE void operator()(int64_t i, int64_t n) const {
+    HWY_INLINE void write(Vec<ComputeOf<E>> moved, int64_t i, int64_t n) const {
         const auto centred = load_up_to(x + i, n) - mean(i, n);
-        const auto rest = hn::NegMulAdd(centred, slope(i, n), load_up_to(g + i, n) - shift(i, n));
-        store_up_to(rest * scale(i, n), grad + i, n);
+        store_up_to(hn::NegMulAdd(centred, slope(i, n), moved) * scale(i, n), grad + i, n);
+    }
+    HWY_INLINE void operator()(int64_t i, int64_t n) const { write(load_up_to(g + i, n) - shift(i, n), i, n); }
+};
+
+template <class E, class Factor>
+struct WriteWeightedGradient {
+    WriteGradient<E, Factor> gradient;
+    Factor weight;
+    HWY_INLINE void operator()(int64_t i, int64_t n) const {
+        gradient.write(hn::MulSub(load_up_to(gradient.g + i, n), weight(i, n), gradient.shift(i, n)), i, n);
     }
 };
 
 template <class Factor, class E>
 HWY_INLINE void gradient_runs(const ChannelShape& s, int64_t first, int64_t last, const E* g, const E* x,
                               const ComputeOf<E>* mean, const ComputeOf<E>* shift, const ComputeOf<E>* slope,
-                              const ComputeOf<E>* scale, E* grad) {
+                              const ComputeOf<E>* scale, const ComputeOf<E>* weight, E* grad) {
     const int64_t n = s.run_length();
     for (int64_t run = first; run < last; ++run) {
         const int64_t c = run % s.channels, at = run * n;
-        for_each_vector<E>(
-            n, WriteGradient<E, Factor>{g + at, x + at, grad + at, {mean, c}, {shift, c}, {slope, c}, {scale, c}});
+        const WriteGradient<E, Factor> write{g + at, x + at, grad + at, {mean, c}, {shift, c}, {slope, c}, {scale, c}};
+        if (weight == nullptr)
+            for_each_vector<E>(n, write);
+        else
+            for_each_vector<E>(n, WriteWeightedGradient<E, Factor>{write, {weight, c}});
     }
 }
 
 template <class E>
 void gradient(const ChannelShape& s, int64_t first, int64_t last, const E* g, const E* x, const ComputeOf<E>* mean,
-              const ComputeOf<E>* shift, const ComputeOf<E>* slope, const ComputeOf<E>* scale, E* grad) {
+              const ComputeOf<E>* shift, const ComputeOf<E>* slope, const ComputeOf<E>* scale,
+              const ComputeOf<E>* weight, E* grad) {
     using T = ComputeOf<E>;
     if (s.layout == Layout::plain)
-        gradient_runs<OfChannel<T>>(s, first, last, g, x, mean, shift, slope, scale, grad);
+        gradient_runs<OfChannel<T>>(s, first, last, g, x, mean, shift, slope, scale, weight, grad);
     else
-        gradient_runs<OfChannels<T>>(s, first, last, g, x, mean, shift, slope, scale, grad);
+        gradient_runs<OfChannels<T>>(s, first, last, g, x, mean, shift, slope, scale, weight, grad);
 }
 
 template <class E>

@@ -39,9 +39,9 @@ struct ChannelKernels {
     /// out = (x - mean) * scale + shift
     void (*normalize)(const ChannelShape& shape, int64_t first, int64_t last, const E* x, const T* mean, const T* scale,
                       const T* shift, E* out);
-    /// grad = (g - shift - (x - mean) * slope) * scale
+    /// grad = (g * weight - shift - (x - mean) * slope) * scale; weight may be null.
     void (*gradient)(const ChannelShape& shape, int64_t first, int64_t last, const E* g, const E* x, const T* mean,
-                     const T* shift, const T* slope, const T* scale, E* grad);
+                     const T* shift, const T* slope, const T* scale, const T* weight, E* grad);
 };
 
 using ChannelTable = std::tuple<ChannelKernels<float, float>, ChannelKernels<double, double>,

@@ -69,6 +69,21 @@ struct Erf {
 };
 
 template <class C>
+struct Asinh {
+    __device__ C operator()(C x) const { return asinh(x); }
+};
+
+template <class C>
+struct Acosh {
+    __device__ C operator()(C x) const { return acosh(x); }
+};
+
+template <class C>
+struct Atanh {
+    __device__ C operator()(C x) const { return atanh(x); }
+};
+
+template <class C>
 struct Tanh {
     __device__ C operator()(C x) const { return tanh(x); }
 };

@@ -134,4 +134,36 @@ diopiError_t read_layer_norm(LayerNormGradient& a) {
     return check_saved(a.op, a.rows, a.mean, a.rstd);
 }
 
+namespace {
+
+diopiError_t read_groups(std::string_view op, const View& x, int64_t groups, GroupShape& s) {
+    if (groups < 1 || x.shape[1] % groups != 0) {
+        return wrong_shape(op, "input", x.shape,
+                           "(N, C, ...) with a C that num_groups " + std::to_string(groups) + " divides");
+    }
+    s = {x.shape[0], x.shape[1], x.shape[1] / groups, numel(x.shape.subspan(2))};
+    s.rows = {s.samples * groups, s.width * s.inner};
+    return diopiSuccess;
+}
+
+}  // namespace
+
+diopiError_t read_group_norm(GroupNorm& a) {
+    const View x = view(a.input);
+    diopiError_t error = check_per_channel(a.op, x, {{a.weight, "weight"}, {a.bias, "bias"}});
+    if (error == diopiSuccess) error = read_groups(a.op, x, a.groups, a.shape);
+    if (error == diopiSuccess) error = check_shape(a.op, "out", view(a.out), x.shape);
+    if (error != diopiSuccess) return error;
+    return check_per_row(a.op, a.shape.rows, {{a.save_mean, "save_mean"}, {a.save_invstd, "save_invstd"}});
+}
+
+diopiError_t read_group_norm(GroupNormGradient& a) {
+    const View x = view(a.input);
+    diopiError_t error =
+        check_per_channel(a.op, x, {{a.weight, "weight"}, {a.grad_weight, "grad_weight"}, {a.grad_bias, "grad_bias"}});
+    if (error == diopiSuccess) error = read_groups(a.op, x, a.groups, a.shape);
+    if (error == diopiSuccess) error = check_gradients(a.op, x, a.grad_output, a.grad_input);
+    return error != diopiSuccess ? error : check_saved(a.op, a.shape.rows, a.mean, a.rstd);
+}
+
 }  // namespace diopi::operands

@@ -60,4 +60,33 @@ struct LayerNormGradient {
 [[nodiscard]] diopiError_t read_layer_norm(LayerNorm& a);
 [[nodiscard]] diopiError_t read_layer_norm(LayerNormGradient& a);
 
+/// A tensor (N, C, ...) whose rows are the groups of each sample: `width` channels of `inner` elements each.
+struct GroupShape {
+    int64_t samples = 1, channels = 1, width = 1, inner = 1;
+    RowShape rows{};
+};
+
+/// The arguments of diopiGroupNorm in their order.
+struct GroupNorm {
+    std::string_view op;
+    diopiTensorHandle_t out, save_mean, save_invstd;
+    diopiConstTensorHandle_t input, weight, bias;
+    int64_t groups;
+    double eps;
+    GroupShape shape{};  ///< set by read_group_norm
+};
+
+/// The arguments of diopiGroupNormBackward in their order.
+struct GroupNormGradient {
+    std::string_view op;
+    diopiTensorHandle_t grad_input, grad_weight, grad_bias;
+    diopiConstTensorHandle_t grad_output, input, weight, mean, rstd;
+    int64_t groups;
+    GroupShape shape{};  ///< set by read_group_norm
+};
+
+/// Refuses tensors that do not fit the input, whose channels must be a multiple of the groups.
+[[nodiscard]] diopiError_t read_group_norm(GroupNorm& a);
+[[nodiscard]] diopiError_t read_group_norm(GroupNormGradient& a);
+
 }  // namespace diopi::operands

@@ -31,6 +31,11 @@ constexpr auto Sin = [](double x) { return std::sin(x); };
 /// NaN at infinity.
 constexpr auto Cos = [](double x) { return std::cos(x); };
 constexpr auto Erf = [](double x) { return std::erf(x); };
+constexpr auto Asinh = [](double x) { return std::asinh(x); };
+/// NaN below 1.
+constexpr auto Acosh = [](double x) { return std::acosh(x); };
+/// Infinite at -1 and 1, NaN beyond.
+constexpr auto Atanh = [](double x) { return std::atanh(x); };
 constexpr auto Tanh = [](double x) { return std::tanh(x); };
 /// g (1 - y^2).
 constexpr auto TanhBackward = [](auto g, auto y) { return g * (1.0 - y * y); };

@@ -225,6 +225,23 @@ void name_whole_dims(Call& call) {
     }
 }
 
+/// A case names the dims that are normalised by their sizes, as frameworks do, the C function by the first of them.
+Status find_first_normalised(Call& call, const Case& c) {
+    const Param* sizes = call.row->rule == ShapeRule::layer_norm_axis ? c.param("normalized_shape") : nullptr;
+    const Tensor* input = sizes != nullptr ? call.tensor("input") : nullptr;
+    const auto* list = input != nullptr ? std::get_if<std::vector<Param>>(&sizes->value) : nullptr;
+    if (list == nullptr) return {};
+    const int64_t axis = input->rank() - std::ssize(*list);
+    for (size_t i = 0; axis >= 0 && i < list->size(); ++i) {
+        const auto* size = std::get_if<int64_t>(&(*list)[i].value);
+        if (size != nullptr && *size == input->shape[static_cast<size_t>(axis) + i]) continue;
+        return bad_input(std::string(call.row->function) + ": input " + to_string(input->shape) +
+                         " does not end in normalized_shape");
+    }
+    call["begin_norm_axis"] = axis;
+    return {};
+}
+
 /// The shape of a forward argument as `arg` of the backward function takes it; null where that argument is absent.
 Value shape_value(const Arg& arg, const Call& forward) {
     const Tensor* of = forward.tensor(arg.shape_of);
@@ -326,6 +343,7 @@ Result<Call> bind_call(const Row& row, const Case& c, const CaseTensors& tensors
     }
     count_rows_from_front(call, c);
     name_whole_dims(call);
+    if (Status s = find_first_normalised(call, c); !s.ok()) return s.error();
     return call;
 }
 

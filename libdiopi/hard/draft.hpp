@@ -94,6 +94,8 @@ class Draft {
 [[nodiscard]] bool shape_sort_draft(Draft& draft);
 /// The same for the rules of neural networks: convolutions, norms, pools, losses.
 [[nodiscard]] bool shape_network_draft(Draft& draft);
+/// The same for norms but batch and layer norm.
+[[nodiscard]] bool shape_norm_draft(Draft& draft);
 /// The same for the rules that join, cut, turn, pad and repeat tensors.
 [[nodiscard]] bool shape_order_draft(Draft& draft);
 /// The same for the rules of slices, index tensors and masks.

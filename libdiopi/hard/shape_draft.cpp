@@ -372,7 +372,8 @@ bool shape_draft(Draft& draft) {
         case ShapeRule::linear:
             return linear(draft);
         default:
-            return shape_network_draft(draft) || shape_order_draft(draft) || shape_index_draft(draft);
+            return shape_network_draft(draft) || shape_norm_draft(draft) || shape_order_draft(draft) ||
+                   shape_index_draft(draft);
     }
 }
 
