@@ -104,6 +104,19 @@ void keep_memory(const Pair&) {
     kept.push_back(std::make_unique<char[]>(200));
 }
 
+/// Leaves the C allocator with many free pieces of the size that keep_memory takes, so that it refills its cache by
+/// several at once.
+void free_many_pieces() {
+    std::vector<std::unique_ptr<char[]>> pieces(2000);
+    for (auto& piece : pieces) piece = std::make_unique<char[]>(200);
+    for (size_t i = 0; i < pieces.size(); i += 2) pieces[i].reset();
+    // The pieces between them stay, so that the free ones do not join.
+    static std::vector<std::unique_ptr<char[]>> kept;
+    for (auto& piece : pieces) {
+        if (piece != nullptr) kept.push_back(std::move(piece));
+    }
+}
+
 /// Keeps memory after the first two calls, which are timed, and sleeps in those.
 void keep_memory_later(const Pair& p) {
     static int calls = 0;
@@ -283,6 +296,10 @@ TEST_CASE("a fault around a call is found by the check for it") {
         CHECK(seen.steps.at(0).kind == fault.kind);
         CHECK_THAT(seen.reason, Catch::Contains(fault.reason));
     }
+    free_many_pieces();
+    CHECK(Faulty("diopiRelu", testing::any_function(relu_and<keep_memory>))
+              .run(positive, *Checks::parse({"leaks"}))
+              .kind == FailureKind::kKeepsMemory);
     CHECK(Faulty("diopiRelu", testing::any_function(relu_and<keep_memory>))
               .run(positive, *Checks::parse({"none"}))
               .verdict == Verdict::kPassed);

@@ -8,19 +8,17 @@ namespace diopi {
 
 namespace {
 
-/// The number of further calls that show a leak: the last ones must all have kept memory. The C allocator caches up to
-/// seven freed pieces of each size; while these are used up a leak is hidden, and while they collect there seems to be
-/// one.
-constexpr int kLeakCalls = 18;
-constexpr int kLastCalls = 8;
-/// A leak that shows may still be caches that fill: the C allocator's, of several sizes of small pieces, or those of a
-/// driver's threads. So calls follow until the caches are full, then rounds of calls each of which must keep memory.
+/// The number of further calls that show a leak. The C allocator caches up to seven freed pieces of each size and
+/// counts them as held: where it refills its cache from other free pieces, a leak shows in one of eight calls only.
+constexpr int kWindowCalls = 8;
+/// What a window keeps may still be caches that fill: the C allocator's, of several sizes of small pieces, or those of
+/// a driver's threads. So calls follow until the caches are full, then rounds of calls each of which must keep memory.
 struct Settling {
     int calls, rounds;
 };
 constexpr Settling kOnHost = {64, 2}, kOnDevice = {256, 6};
 constexpr int kRoundCalls = 16;
-/// On the host a call that keeps more leaks: its caches hold only small pieces.
+/// On the host a call that keeps more in two windows leaks: its caches hold only small pieces.
 constexpr int64_t kMostCached = 4096;
 /// A quick call is always repeated; a slower one when it kept much, or kept something and is not slow. A call of few
 /// elements may be slow because the machine is busy: it counts as slow when each of this many calls is.
@@ -78,24 +76,31 @@ class LeakCheck final : public StepCheck {
                               (kept_by_second_ > 0 && attempt.seconds < kSlowCall_s);
         const bool is_small = elements_of(attempt.placed.call()) <= kFewElements;
         if (!worth_it && !is_small) return 0;
-        int64_t least = INT64_MAX;
+        const auto kept = kept_in_window(attempt, worth_it);
+        if (!kept.ok() || *kept <= 0) return kept;
+        const bool is_host = setup_.device().is_host();
+        if (is_host && *kept > kMostCached) {
+            const auto again = kept_in_window(attempt, true);
+            if (!again.ok()) return again;
+            return 2 * *again >= *kept ? *kept : 0;
+        }
+        const auto grows = keeps_growing(attempt, *kept, is_host ? kOnHost : kOnDevice);
+        if (!grows.ok()) return grows.error();
+        return *grows ? *kept : 0;
+    }
+
+    /// The bytes that each of some calls keeps, on average; 0 if these calls are slow and not worth their time.
+    Result<int64_t> kept_in_window(Attempt& attempt, bool worth_it) {
+        setup_.context().release();
+        const int64_t before = bytes_held();
         double fastest_s = attempt.seconds;
-        for (int i = 0; i < kLeakCalls && least > 0; ++i) {
+        for (int i = 0; i < kWindowCalls; ++i) {
             if (!worth_it && i == kTimedCalls && fastest_s > kPromptCall_s) return 0;
-            measures_ = i >= kLeakCalls - kLastCalls;
             if (Status s = setup_.attempts.repeat(attempt); !s.ok()) return s.error();
             fastest_s = std::min(fastest_s, attempt.seconds);
-            if (measures_)
-                least = std::min(least, bytes_kept());
-            else
-                setup_.context().release();
+            setup_.context().release();
         }
-        measures_ = false;
-        const bool is_host = setup_.device().is_host();
-        if (least <= 0 || (is_host && least > kMostCached)) return least;
-        auto grows = keeps_growing(attempt, least, is_host ? kOnHost : kOnDevice);
-        if (!grows.ok()) return grows.error();
-        return *grows ? least : 0;
+        return (bytes_held() - before) / kWindowCalls;
     }
 
     /// Only steady growth is a leak.
