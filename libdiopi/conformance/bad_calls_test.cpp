@@ -77,8 +77,7 @@ TEST_CASE("a bad call is found by its id") {
         CHECK(found->bad->step == c.bad->step);
         CHECK(found->fingerprint() == c.fingerprint());
     }
-    for (const char* id : {"bad/relu.9999", "bad/relu", "bad/", "bad/rms_norm.0"})
-        CHECK_FALSE(find_bad_call(id).ok());
+    for (const char* id : {"bad/relu.9999", "bad/relu", "bad/", "bad/rms_norm.0"}) CHECK_FALSE(find_bad_call(id).ok());
     CHECK(find_bad_call("bad/rely.0").error().message.find("relu") != std::string::npos);
 }
 
