@@ -1795,6 +1795,157 @@ OPERATORS = {
 }
 
 
+# ---- norms that PyTorch has under another name, or on GPUs only: the parts of batch norm are those of the whole ----
+
+def instance_norm(book):
+    for dtype, (shape, affine, eps) in crossed(FLOATS, [([2, 3, 4, 5], True, 1e-5), ([3, 2, 7], False, 1e-3),
+                                                        ([1, 4, 9], True, 0.5)], 1):
+        name, channels = f"{tag(dtype)}_{label(shape)}", shape[1:2]
+        tensors = {"input": normal(shape, dtype), "scale": normal(channels, dtype) if affine else None,
+                   "bias": normal(channels, dtype) if affine else None}
+
+        def forward(t):
+            return torch.instance_norm(t["input"], t["scale"], t["bias"], None, None, True, 0.1, eps, False)
+
+        def backward(t):
+            leaves = [t[n] for n in ("input", "scale", "bias") if t[n] is not None]
+            with torch.enable_grad():
+                grads = torch.autograd.grad(forward({n: x if x is None else x.requires_grad_() for n, x in t.items()}),
+                                            leaves, t["grad_output"].detach())
+            return [*grads, None, None][:3]
+
+        book.add("diopiInstanceNorm", name, forward, tensors, {"axis": 1, "eps": eps}, ["output"])
+        book.add("diopiInstanceNormBackward", name, backward, tensors | {"grad_output": normal(shape, dtype)},
+                 {"axis": 1, "eps": eps}, ["grad_input", "grad_scale", "grad_bias"])
+
+
+def layer_norm_from_axis(book):
+    for dtype, (shape, axis, eps) in crossed(FLOATS, [([3, 4, 5], 1, 1e-5), ([6, 7], 1, 1e-3), ([2, 9], 0, 0.5)], 1):
+        stats, name, last = F32 if dtype in HALVES else dtype, f"{tag(dtype)}_{label(shape)}_from{axis}", shape[axis:]
+        tensors = {"input": normal(shape, dtype), "weight": normal(last, dtype), "bias": normal(last, dtype)}
+
+        def forward(t):
+            out, *saved = aten.native_layer_norm(t["input"], last, t["weight"], t["bias"], eps)
+            return out, *(s.reshape(shape[:axis]) for s in saved)
+
+        def backward(t):
+            saved = (t[n].reshape(shape[:axis] + [1] * len(last)).to(t["input"].dtype)
+                     for n in ("running_mean", "running_std"))
+            return aten.native_layer_norm_backward(t["grad_output"], t["input"], last, *saved, t["weight"], t["bias"],
+                                                   [True, True, True])
+
+        book.add("diopiLayerNormGB", name, forward, tensors, {"begin_norm_axis": axis, "eps": eps},
+                 ["out", "running_mean", "running_var"], None, {"running_mean": stats, "running_var": stats})
+        tensors |= {"grad_output": normal(shape, dtype),
+                    "running_mean": derived(lambda t: forward(t)[1], stats),
+                    "running_std": derived(lambda t: forward(t)[2], stats)}
+        book.add("diopiLayerNormGBBackward", name, backward, tensors, {"begin_norm_axis": axis},
+                 ["grad_input", "grad_weight", "grad_bias"])
+
+
+CHANNEL_SHAPES = [[3, 4, 2, 5], [6, 4], [2, 4, 7]]
+
+
+def power_of_two(shape, dtype):
+    """1 / sqrt of its power -2 is exact."""
+    return lambda t: 2.0 ** torch.randint(-2, 3, shape).to(dtype)
+
+
+def batch_statistics(x, eps, running=(None, None), momentum=0.1):
+    return torch.native_batch_norm(x, None, None, *running, True, momentum, eps)[1:]
+
+
+def batch_norm_stats(book):
+    for dtype, shape in crossed(FLOATS, CHANNEL_SHAPES, 1):
+        stats = F32 if dtype in HALVES else dtype
+        book.add("diopiBatchNormStats", f"{tag(dtype)}_{label(shape)}", lambda t: batch_statistics(t["input"], 1e-3),
+                 {"input": normal(shape, dtype)}, {"eps": 1e-3}, ["mean", "invstd"], None,
+                 {"mean": stats, "invstd": stats})
+
+
+def batch_norm_gather_stats_with_counts(book):
+    counts, eps, names = [3, 5, 2], 2.0 ** -10, ["mean", "invstd", "running_mean", "running_var"]
+    for running in (True, False):
+        def forward(t):
+            moving = [t["running_mean"], t["running_var"]]
+            return [*batch_statistics(t["input"], eps, moving, 0.25), *moving]
+
+        def of_workers(t, which):
+            return torch.stack([batch_statistics(x, eps)[which] for x in t["input"].split(counts)])
+
+        book.add("diopiBatchNormGatherStatsWithCounts", "running" if running else "plain", forward, {
+            "input": normal([10, 4], F64), "mean_all": derived(lambda t: of_workers(t, 0), F64),
+            "invstd_all": derived(lambda t: of_workers(t, 1), F64), "counts": values(counts, F64),
+            "running_mean": normal([4], F64) if running else None,
+            "running_var": uniform([4], F64, 0.5, 2) if running else None}, {"momentum": 0.25, "eps": eps}, names)
+
+
+def batch_norm_elemt(book):
+    for dtype, (shape, affine) in crossed(FLOATS, list(zip(CHANNEL_SHAPES, (True, False, True))), 1):
+        parameter = normal([4], dtype) if affine else None
+        book.add("diopiBatchNormElemt", f"{tag(dtype)}_{label(shape)}",
+                 lambda t: torch.native_batch_norm(t["input"], t["weight"], t["bias"], t["mean"], t["invstd"] ** -2,
+                                                   False, 0.1, 0)[0],
+                 {"input": normal(shape, dtype), "weight": parameter, "bias": parameter, "mean": normal([4], dtype),
+                  "invstd": power_of_two([4], dtype)}, {"eps": 0.0}, ["out"])
+
+
+def batch_gradients(t):
+    return aten.native_batch_norm_backward(t["grad_out"], t["input"], t["weight"], None, None, t["mean"], t["invstd"],
+                                           True, 0, [True, True, True])
+
+
+def batch_norm_backward_reduce(book):
+    flags = ["input_g", "weight_g", "bias_g"]
+    rows = list(zip(CHANNEL_SHAPES, [(True, True, True), (True, False, False), (False, True, True)]))
+    for dtype, (shape, wanted) in crossed([F32, F64], rows, 2):
+        def forward(t):
+            gw, gb = batch_gradients(t)[1:]
+            results = [gb, gw / t["invstd"], gw, gb]
+            return [x if on else None for x, on in zip(results, [wanted[0], *wanted])]
+
+        book.add("diopiBatchNormBackwardReduce", f"{tag(dtype)}_{label(shape)}", forward,
+                 {"grad_out": normal(shape, dtype), "input": normal(shape, dtype), "mean": normal([4], dtype),
+                  "invstd": power_of_two([4], dtype), "weight": normal([4], dtype)}, dict(zip(flags, wanted)),
+                 ["sum_dy", "sum_dy_xmu", "grad_weight", "grad_bias"])
+
+
+def batch_norm_backward_elemt(book):
+    for dtype, shape in crossed([F32, F64], CHANNEL_SHAPES, 2):
+        positions = math.prod(shape) // shape[1]
+        book.add("diopiBatchNormBackwardElemt", f"{tag(dtype)}_{label(shape)}", lambda t: batch_gradients(t)[0], {
+            "grad_out": normal(shape, dtype), "input": normal(shape, dtype), "mean": normal([4], dtype),
+            "invstd": power_of_two([4], dtype), "weight": normal([4], dtype),
+            "sum_dy": derived(lambda t: batch_gradients(t)[2], dtype),
+            "sum_dy_xmu": derived(lambda t: batch_gradients(t)[1] / t["invstd"], dtype),
+            "count": values([2, positions - 2], I32)}, {}, ["grad_input"])
+
+
+def normalize(book):
+    rows = [([3, 4], 2.0, 1, 1e-12), ([2, 3, 4], 1.0, -2, 1e-3), ([5], 3.0, 0, 1e-12), ([2, 6], 2.0, 1, 3.0),
+            ([], 2.0, 0, 1e-12)]
+    for dtype, (shape, p, axis, eps) in crossed(FLOATS, rows, 2):
+        def forward(t):
+            return F.normalize(t["input"], p, axis, eps)
+
+        def backward(t):
+            with torch.enable_grad():
+                return torch.autograd.grad(forward({"input": t["input"].requires_grad_()}), t["input"],
+                                           t["grad_output"].detach())
+
+        name, args = f"{tag(dtype)}_{label(shape)}_p{p}_axis{axis}_eps{eps}", {"p": p, "axis": axis, "eps": eps}
+        tensors = {"input": normal(shape, dtype)}
+        book.add("diopiNormalize", name, forward, tensors, args, ["output"])
+        book.add("diopiNormalizeBackward", name, backward, tensors | {"grad_output": normal(shape, dtype)}, args,
+                 ["grad_input"])
+
+
+OPERATORS |= {f.__name__: f for f in (instance_norm, batch_norm_stats, batch_norm_gather_stats_with_counts,
+                                      batch_norm_elemt, batch_norm_backward_reduce, batch_norm_backward_elemt,
+                                      normalize)}
+OPERATORS["layer_normGB"] = layer_norm_from_axis
+
+
 # ---- elements in another order or number ----
 
 ORDERED = [BOOL, U8, I64, F16, F32, F64, C64]

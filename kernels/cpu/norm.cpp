@@ -2,42 +2,14 @@
 #include <cmath>
 
 #include "kernels/cpu/elements.hpp"
-#include "kernels/cpu/norm_channels.hpp"
+#include "kernels/cpu/norm_statistics.hpp"
 #include "kernels/cpu/operators.hpp"
 #include "kernels/entries/entries.hpp"
 #include "kernels/operands/norm.hpp"
 
 namespace diopi::cpu {
 
-namespace {
-
-/// The loops over elements of type E, which compute in T.
-template <class E, class T>
-const ChannelKernels<E, T>& kernels_of() {
-    return std::get<ChannelKernels<E, T>>(channel_table());
-}
-
-/// Calls body(first, last) for parts of the runs of elements, in threads.
-template <class Body>
-void for_runs(const ChannelShape& s, Body&& body) {
-    parallel_for(s.runs(), s.run_length(), body);
-}
-
-/// Biased variance and mean of every channel; mean in the compute type too, for the terms.
-template <class E, class T>
-void statistics(const ChannelShape& s, const E* x, double* mean, T* rounded_mean, double* variance) {
-    const auto count = static_cast<double>(s.per_channel());
-    const auto& kernels = kernels_of<E, T>();
-    for_channels(s, [&](int64_t first, int64_t last) {
-        kernels.sums(s, first, last, x, mean);
-        for (int64_t c = first; c < last; ++c) rounded_mean[c] = static_cast<T>(mean[c] /= count);
-        kernels.squares(s, first, last, x, rounded_mean, variance);
-        for (int64_t c = first; c < last; ++c) variance[c] /= count;
-    });
-}
-
-/// (N, C) has its channels last.
-ChannelShape shape_of(const View& input, const View& out) {
+ChannelShape channels_of(const View& input, const View& out) {
     ChannelShape s{input.shape[0], input.shape[1], 1, Layout::plain};
     for (size_t d = 2; d < input.shape.size(); ++d) s.inner *= input.shape[d];
     const bool last = layout_of(input) == Layout::channels_last && layout_of(out) == Layout::channels_last;
@@ -45,10 +17,8 @@ ChannelShape shape_of(const View& input, const View& out) {
     return s;
 }
 
-/// The order in which the tensors are to be laid out; (N, C) is channels-last as it stands.
 Layout staged_layout(const ChannelShape& s, const View& input) { return input.rank() == 2 ? Layout::plain : s.layout; }
 
-/// running = (1 - momentum) * running + momentum * batch
 diopiError_t update_running(diopiContextHandle_t ctx, diopiTensorHandle_t running, const double* batch, double factor,
                             double momentum) {
     if (running == nullptr) return diopiSuccess;
@@ -63,6 +33,8 @@ diopiError_t update_running(diopiContextHandle_t ctx, diopiTensorHandle_t runnin
     return staging.finish();
 }
 
+namespace {
+
 /// Writes a saved statistic unless it is not wanted (null or without elements).
 diopiError_t save(diopiContextHandle_t ctx, diopiTensorHandle_t saved, const double* values, int64_t channels) {
     if (saved == nullptr || view(saved).numel != channels) return diopiSuccess;
@@ -76,7 +48,7 @@ diopiError_t save(diopiContextHandle_t ctx, diopiTensorHandle_t saved, const dou
 template <class E, class T>
 diopiError_t forward(diopiContextHandle_t ctx, const BatchNorm& a) {
     const View input = view(a.input), out = view(a.out);
-    const ChannelShape s = shape_of(input, out);
+    const ChannelShape s = channels_of(input, out);
     Staging staging(ctx);
     const auto* x = staging.in<E>(input, staged_layout(s, input));
     const auto* weight = staging.in<double>(a.weight);
@@ -104,7 +76,7 @@ diopiError_t forward(diopiContextHandle_t ctx, const BatchNorm& a) {
         shift[c] = static_cast<T>((bias == nullptr ? 0 : bias[c]) + (std::isfinite(rest) ? rest : 0));
     }
     for_runs(s, [&](int64_t first, int64_t last) {
-        kernels_of<E, T>().normalize(s, first, last, x, mean, scale, shift, y);
+        channel_kernels<E, T>().normalize(s, first, last, x, mean, scale, shift, y);
     });
     if (a.training) {
         const auto count = static_cast<double>(s.per_channel());
@@ -121,7 +93,7 @@ diopiError_t forward(diopiContextHandle_t ctx, const BatchNorm& a) {
 template <class E, class T>
 diopiError_t backward(diopiContextHandle_t ctx, const BatchNormGradient& a) {
     const View input = view(a.input), grad_output = view(a.grad_output);
-    const ChannelShape s = shape_of(input, grad_output);
+    const ChannelShape s = channels_of(input, grad_output);
     const Layout layout = staged_layout(s, input);
     const auto is_saved = [&](diopiConstTensorHandle_t statistic) {
         return statistic != nullptr && view(statistic).numel == s.channels;
@@ -153,7 +125,7 @@ diopiError_t backward(diopiContextHandle_t ctx, const BatchNormGradient& a) {
         mean[c] = static_cast<T>(mean64[c]);
     }
     const auto count = static_cast<double>(s.per_channel());
-    const auto& kernels = kernels_of<E, T>();
+    const auto& kernels = channel_kernels<E, T>();
     const bool has_sums = a.training || gw != nullptr || gb != nullptr;
     for_channels(s, [&](int64_t first, int64_t last) {
         if (has_sums) kernels.gradient_sums(s, first, last, g, x, mean, sum, product);

@@ -5,6 +5,8 @@
 
 #include "kernels/cpu/elements.hpp"
 #include "kernels/cpu/norm_channels.hpp"
+#include "kernels/cpu/norm_group.hpp"
+#include "kernels/cpu/norm_layer_rows.hpp"
 #include "kernels/cpu/operators.hpp"
 #include "kernels/entries/entries.hpp"
 #include "kernels/operands/norm.hpp"
@@ -18,10 +20,23 @@ ChannelShape planes_of(const GroupShape& s) {
     return {1, s.width, s.inner, s.inner == 1 ? Layout::channels_last : Layout::plain};
 }
 
+/// The statistics of a row, whose mean is written for each of its planes, too.
+template <class E, class T>
+RowStatistics row_statistics(const GroupShape& s, const E* x, double eps, T* mean) {
+    const auto& kernels = std::get<ChannelKernels<E, T>>(channel_table());
+    const ChannelShape row{1, 1, s.rows.size};
+    double sum = 0, squares = 0;
+    kernels.sums(row, 0, 1, x, &sum);
+    const double exact = sum / static_cast<double>(s.rows.size);
+    std::fill_n(mean, s.width, static_cast<T>(exact));
+    kernels.squares(row, 0, 1, x, mean, &squares);
+    return {exact, 1 / std::sqrt(squares / static_cast<double>(s.rows.size) + eps)};
+}
+
 template <class E, class T>
 diopiError_t forward(diopiContextHandle_t ctx, const GroupNorm& a) {
     const GroupShape s = a.shape;
-    const ChannelShape row{1, 1, s.rows.size}, planes = planes_of(s);
+    const ChannelShape planes = planes_of(s);
     Staging staging(ctx);
     const auto* x = staging.in<E>(a.input);
     const auto* weight = staging.in<double>(a.weight);
@@ -36,12 +51,7 @@ diopiError_t forward(diopiContextHandle_t ctx, const GroupNorm& a) {
         for (int64_t r = first; r < last; ++r) {
             const E* from = x + r * s.rows.size;
             T *mean = numbers + 3 * r * s.width, *scale = mean + s.width, *shift = scale + s.width;
-            double sum = 0, squares = 0;
-            kernels.sums(row, 0, 1, from, &sum);
-            const double mean64 = sum / static_cast<double>(s.rows.size);
-            std::fill_n(mean, s.width, static_cast<T>(mean64));
-            kernels.squares(row, 0, 1, from, mean, &squares);
-            const double invstd = 1 / std::sqrt(squares / static_cast<double>(s.rows.size) + a.eps);
+            const auto [mean64, invstd] = row_statistics(s, from, a.eps, mean);
             for (int64_t p = 0; p < s.width; ++p) {
                 const int64_t c = (r * s.width + p) % s.channels;
                 const double factor = weight == nullptr ? invstd : invstd * weight[c];
@@ -58,14 +68,15 @@ diopiError_t forward(diopiContextHandle_t ctx, const GroupNorm& a) {
     return staging.finish();
 }
 
-/// The operands of a gradient, and the sums of g and of g * (x - mean) over each plane.
+/// The operands of a gradient, and the sums of g and of g * xhat over each plane.
 template <class E>
 struct Gradient {
     const E* g;
     const E* x;
     const double* weight;
-    const double* mean;
+    const double* mean;  ///< null: computed anew with eps
     const double* rstd;
+    double eps;
     E* grad;
     double* sums;
     double* products;
@@ -81,8 +92,15 @@ void row_gradient(const GroupShape& s, const Gradient<E>& a, int64_t r, T* numbe
     T *mean = numbers, *scale = mean + s.width, *shift = scale + s.width, *slope = shift + s.width;
     T* weight = slope + s.width;
     double *sums = a.sums + plane, *products = a.products + plane;
-    std::fill_n(mean, s.width, static_cast<T>(a.mean[r]));
+    RowStatistics known{};
+    if (a.mean == nullptr) {
+        known = row_statistics(s, a.x + at, a.eps, mean);
+    } else {
+        known = {a.mean[r], a.rstd[r]};
+        std::fill_n(mean, s.width, static_cast<T>(known.mean));
+    }
     kernels.gradient_sums(planes, 0, s.width, a.g + at, a.x + at, mean, sums, products);
+    for (int64_t p = 0; p < s.width; ++p) products[p] *= known.invstd;
     if (a.grad == nullptr) return;
     double total = 0, total_product = 0;
     for (int64_t p = 0; p < s.width; ++p) {
@@ -92,9 +110,9 @@ void row_gradient(const GroupShape& s, const Gradient<E>& a, int64_t r, T* numbe
         weight[p] = static_cast<T>(factor);
     }
     const auto count = static_cast<double>(s.rows.size);
-    std::fill_n(scale, s.width, static_cast<T>(a.rstd[r]));
+    std::fill_n(scale, s.width, static_cast<T>(known.invstd));
     std::fill_n(shift, s.width, static_cast<T>(total / count));
-    std::fill_n(slope, s.width, static_cast<T>(total_product / count * a.rstd[r] * a.rstd[r]));
+    std::fill_n(slope, s.width, static_cast<T>(total_product / count * known.invstd));
     kernels.gradient(planes, 0, planes.runs(), a.g + at, a.x + at, mean, shift, slope, scale, weight, a.grad + at);
 }
 
@@ -103,9 +121,9 @@ diopiError_t backward(diopiContextHandle_t ctx, const GroupNormGradient& a) {
     const GroupShape s = a.shape;
     const int64_t planes = s.samples * s.channels;
     Staging staging(ctx);
-    Gradient<E> operands{staging.in<E>(a.grad_output),   staging.in<E>(a.input),        staging.in<double>(a.weight),
-                         staging.in<double>(a.mean),     staging.in<double>(a.rstd),    staging.out<E>(a.grad_input),
-                         staging.buffer<double>(planes), staging.buffer<double>(planes)};
+    Gradient<E> operands{staging.in<E>(a.grad_output), staging.in<E>(a.input),         staging.in<double>(a.weight),
+                         staging.in<double>(a.mean),   staging.in<double>(a.rstd),     a.eps,
+                         staging.out<E>(a.grad_input), staging.buffer<double>(planes), staging.buffer<double>(planes)};
     auto* gw = staging.out<double>(a.grad_weight);
     auto* gb = staging.out<double>(a.grad_bias);
     auto* numbers = staging.buffer<T>(5 * planes);
@@ -117,7 +135,7 @@ diopiError_t backward(diopiContextHandle_t ctx, const GroupNormGradient& a) {
         double sum = 0, product = 0;
         for (int64_t plane = c; plane < planes; plane += s.channels) {
             sum += operands.sums[plane];
-            product += operands.products[plane] * operands.rstd[plane / s.width];
+            product += operands.products[plane];
         }
         if (gb != nullptr) gb[c] = sum;
         if (gw != nullptr) gw[c] = product;
@@ -128,7 +146,20 @@ diopiError_t backward(diopiContextHandle_t ctx, const GroupNormGradient& a) {
 template <class... Arguments>
 diopiError_t group_norm(diopiContextHandle_t ctx, Arguments... arguments) {
     GroupNorm a{arguments...};
-    if (const diopiError_t error = read_group_norm(a); error != diopiSuccess) return error;
+    const diopiError_t error = read_group_norm(a);
+    return error != diopiSuccess ? error : normalise_groups(ctx, a);
+}
+
+template <class... Arguments>
+diopiError_t group_norm_backward(diopiContextHandle_t ctx, Arguments... arguments) {
+    GroupNormGradient a{arguments...};
+    const diopiError_t error = read_group_norm(a);
+    return error != diopiSuccess ? error : normalise_groups_backward(ctx, a);
+}
+
+}  // namespace
+
+diopiError_t normalise_groups(diopiContextHandle_t ctx, const GroupNorm& a) {
     const View x = view(a.input);
     if (x.numel == 0) {
         fill({a.save_mean, a.save_invstd}, std::numeric_limits<double>::quiet_NaN());
@@ -137,10 +168,7 @@ diopiError_t group_norm(diopiContextHandle_t ctx, Arguments... arguments) {
     return with_elements({x.dtype, view(a.out).dtype}, [&]<class E, class T>() { return forward<E, T>(ctx, a); });
 }
 
-template <class... Arguments>
-diopiError_t group_norm_backward(diopiContextHandle_t ctx, Arguments... arguments) {
-    GroupNormGradient a{arguments...};
-    if (const diopiError_t error = read_group_norm(a); error != diopiSuccess) return error;
+diopiError_t normalise_groups_backward(diopiContextHandle_t ctx, const GroupNormGradient& a) {
     const View x = view(a.input);
     if (x.numel == 0) {
         fill({a.grad_weight, a.grad_bias}, 0);
@@ -150,8 +178,6 @@ diopiError_t group_norm_backward(diopiContextHandle_t ctx, Arguments... argument
     return with_elements({x.dtype, view(a.grad_output).dtype, result},
                          [&]<class E, class T>() { return backward<E, T>(ctx, a); });
 }
-
-}  // namespace
 
 #include "kernels/entries/norm_group.inc"
 

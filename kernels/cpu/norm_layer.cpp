@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "kernels/cpu/elements.hpp"
+#include "kernels/cpu/norm_layer.hpp"
 #include "kernels/cpu/norm_layer_rows.hpp"
 #include "kernels/cpu/onednn_staging.hpp"
 #include "kernels/cpu/operators.hpp"
@@ -94,7 +95,17 @@ diopiError_t backward(diopiContextHandle_t ctx, const LayerNormGradient& a) {
 
 template <class... Arguments>
 diopiError_t layer_norm(diopiContextHandle_t ctx, Arguments... arguments) {
-    LayerNorm a{arguments...};
+    return normalise_layer(ctx, LayerNorm{arguments...});
+}
+
+template <class... Arguments>
+diopiError_t layer_norm_backward(diopiContextHandle_t ctx, Arguments... arguments) {
+    return normalise_layer_backward(ctx, LayerNormGradient{arguments...});
+}
+
+}  // namespace
+
+diopiError_t normalise_layer(diopiContextHandle_t ctx, LayerNorm a) {
     if (const diopiError_t error = read_layer_norm(a); error != diopiSuccess) return error;
     const View x = view(a.input);
     if (x.numel == 0) {
@@ -104,9 +115,7 @@ diopiError_t layer_norm(diopiContextHandle_t ctx, Arguments... arguments) {
     return with_elements({x.dtype, view(a.out).dtype}, [&]<class E, class T>() { return forward<E, T>(ctx, a); });
 }
 
-template <class... Arguments>
-diopiError_t layer_norm_backward(diopiContextHandle_t ctx, Arguments... arguments) {
-    LayerNormGradient a{arguments...};
+diopiError_t normalise_layer_backward(diopiContextHandle_t ctx, LayerNormGradient a) {
     if (const diopiError_t error = read_layer_norm(a); error != diopiSuccess) return error;
     const View x = view(a.input);
     if (x.numel == 0) {
@@ -117,8 +126,6 @@ diopiError_t layer_norm_backward(diopiContextHandle_t ctx, Arguments... argument
     return with_elements({x.dtype, view(a.grad_output).dtype, result},
                          [&]<class E, class T>() { return backward<E, T>(ctx, a); });
 }
-
-}  // namespace
 
 #include "kernels/entries/norm_layer.inc"
 

@@ -8,13 +8,7 @@
 
 namespace diopi::operands {
 
-namespace {
-
-/// An argument that may be null, and its name.
-using Argument = std::pair<diopiConstTensorHandle_t, std::string_view>;
-
-/// Parameters and their gradients have one element for each channel of the input (N, C, ...).
-diopiError_t check_per_channel(std::string_view op, const View& x, std::initializer_list<Argument> arguments) {
+diopiError_t check_per_channel(std::string_view op, const View& x, std::initializer_list<NamedArgument> arguments) {
     if (const diopiError_t error = check_computable(op, "input", x); error != diopiSuccess) return error;
     if (x.rank() < 2 || x.rank() > kMaxRank) return wrong_shape(op, "input", x.shape, "(N, C) or (N, C, ...)");
     for (const auto& [tensor, argument] : arguments) {
@@ -23,6 +17,8 @@ diopiError_t check_per_channel(std::string_view op, const View& x, std::initiali
     }
     return diopiSuccess;
 }
+
+namespace {
 
 /// Null for an empty tensor: a statistic that a call leaves out.
 diopiConstTensorHandle_t unless_empty(diopiConstTensorHandle_t tensor) {
@@ -46,7 +42,7 @@ diopiError_t read_rows(std::string_view op, const View& x, ShapeView normalized,
 }
 
 /// Parameters and their gradients have the normalised shape.
-diopiError_t check_affine(std::string_view op, ShapeView normalized, std::initializer_list<Argument> arguments) {
+diopiError_t check_affine(std::string_view op, ShapeView normalized, std::initializer_list<NamedArgument> arguments) {
     for (const auto& [tensor, argument] : arguments) {
         const diopiError_t error = check_shape_or_null(op, argument, tensor, normalized);
         if (error != diopiSuccess) return error;
@@ -55,7 +51,7 @@ diopiError_t check_affine(std::string_view op, ShapeView normalized, std::initia
 }
 
 /// Statistics have one number for each row.
-diopiError_t check_per_row(std::string_view op, const RowShape& rows, std::initializer_list<Argument> arguments) {
+diopiError_t check_per_row(std::string_view op, const RowShape& rows, std::initializer_list<NamedArgument> arguments) {
     for (const auto& [tensor, argument] : arguments) {
         if (tensor == nullptr || view(tensor).numel == rows.count) continue;
         return wrong_shape(op, argument, view(tensor).shape,
@@ -67,7 +63,7 @@ diopiError_t check_per_row(std::string_view op, const RowShape& rows, std::initi
 /// Statistics that the forward function saved.
 diopiError_t check_saved(std::string_view op, const RowShape& rows, diopiConstTensorHandle_t mean,
                          diopiConstTensorHandle_t rstd) {
-    for (const auto& [tensor, argument] : {Argument{mean, "mean"}, {rstd, "rstd"}}) {
+    for (const auto& [tensor, argument] : {NamedArgument{mean, "mean"}, {rstd, "rstd"}}) {
         if (tensor != nullptr) continue;
         const std::string forward(op.substr(0, op.find("Backward")));
         return refuse(op,
@@ -164,6 +160,38 @@ diopiError_t read_group_norm(GroupNormGradient& a) {
     if (error == diopiSuccess) error = read_groups(a.op, x, a.groups, a.shape);
     if (error == diopiSuccess) error = check_gradients(a.op, x, a.grad_output, a.grad_input);
     return error != diopiSuccess ? error : check_saved(a.op, a.shape.rows, a.mean, a.rstd);
+}
+
+namespace {
+
+diopiError_t read_instances(std::string_view op, const View& x, int64_t axis, GroupShape& s) {
+    if (x.rank() < 3) return wrong_shape(op, "input", x.shape, "(N, C, ...)");
+    if (wrap_dim(axis, x.rank()) != 1) {
+        return refuse(op, "axis is " + std::to_string(axis) + ", wanted 1, the channels of input");
+    }
+    return x.shape[1] == 0 ? diopiSuccess : read_groups(op, x, x.shape[1], s);
+}
+
+}  // namespace
+
+diopiError_t read_instance_norm(const InstanceNorm& a, GroupNorm& groups) {
+    const View x = view(a.input);
+    diopiError_t error = check_per_channel(a.op, x, {{a.scale, "scale"}, {a.bias, "bias"}});
+    if (error != diopiSuccess) return error;
+    groups = {a.op, a.output, nullptr, nullptr, a.input, a.scale, a.bias, x.shape[1], a.eps};
+    error = read_instances(a.op, x, a.axis, groups.shape);
+    return error != diopiSuccess ? error : check_shape(a.op, "output", view(a.output), x.shape);
+}
+
+diopiError_t read_instance_norm(const InstanceNormGradient& a, GroupNormGradient& groups) {
+    const View x = view(a.input);
+    diopiError_t error = check_per_channel(
+        a.op, x, {{a.scale, "scale"}, {a.bias, "bias"}, {a.grad_scale, "grad_scale"}, {a.grad_bias, "grad_bias"}});
+    if (error != diopiSuccess) return error;
+    groups = {a.op,    a.grad_input, a.grad_scale, a.grad_bias, a.grad_output, a.input, a.scale,
+              nullptr, nullptr,      x.shape[1],   {},          a.eps};
+    error = read_instances(a.op, x, a.axis, groups.shape);
+    return error != diopiSuccess ? error : check_gradients(a.op, x, a.grad_output, a.grad_input);
 }
 
 }  // namespace diopi::operands

@@ -1,11 +1,20 @@
 /// The arguments of batch and layer normalisation and of their gradients, checked. Shared by the backends cpu and cuda.
 #pragma once
 
+#include <initializer_list>
 #include <string_view>
+#include <utility>
 
 #include "kernels/operands/view.hpp"
 
 namespace diopi::operands {
+
+/// An argument that may be null, and its name.
+using NamedArgument = std::pair<diopiConstTensorHandle_t, std::string_view>;
+
+/// Parameters, statistics and their gradients have one element for each channel of the input (N, C, ...).
+[[nodiscard]] diopiError_t check_per_channel(std::string_view op, const View& input,
+                                             std::initializer_list<NamedArgument> arguments);
 
 /// The arguments of diopiBatchNorm in their order.
 struct BatchNorm {
@@ -83,10 +92,34 @@ struct GroupNormGradient {
     diopiConstTensorHandle_t grad_output, input, weight, mean, rstd;
     int64_t groups;
     GroupShape shape{};  ///< set by read_group_norm
+    double eps = 0;      ///< of statistics that are computed anew, where mean and rstd are null
 };
 
 /// Refuses tensors that do not fit the input, whose channels must be a multiple of the groups.
 [[nodiscard]] diopiError_t read_group_norm(GroupNorm& a);
 [[nodiscard]] diopiError_t read_group_norm(GroupNormGradient& a);
+
+/// The arguments of diopiInstanceNorm in their order.
+struct InstanceNorm {
+    std::string_view op;
+    diopiTensorHandle_t output;
+    diopiConstTensorHandle_t input;
+    int64_t axis;
+    diopiConstTensorHandle_t scale, bias;
+    double eps;
+};
+
+/// The arguments of diopiInstanceNormBackward in their order.
+struct InstanceNormGradient {
+    std::string_view op;
+    diopiTensorHandle_t grad_input, grad_scale, grad_bias;
+    diopiConstTensorHandle_t grad_output, input, scale, bias;
+    int64_t axis;
+    double eps;
+};
+
+/// Refuses tensors that do not fit the input (N, C, ...), and an axis other than 1; the same as groups of one channel.
+[[nodiscard]] diopiError_t read_instance_norm(const InstanceNorm& a, GroupNorm& groups);
+[[nodiscard]] diopiError_t read_instance_norm(const InstanceNormGradient& a, GroupNormGradient& groups);
 
 }  // namespace diopi::operands

@@ -1,18 +1,15 @@
 /// Standard deviations, products and norms.
 #include <cmath>
-#include <limits>
 
 #include "core/half.hpp"
 #include "kernels/entries/entries.hpp"
 #include "kernels/reference/operators.hpp"
 #include "kernels/reference/reduction.hpp"
-#include "kernels/reference/sum.hpp"
+#include "kernels/reference/reduction_norm.hpp"
 
 namespace diopi::reference {
 
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// out[r] = result(groups, r) for each result of a reduction of input over dims.
 template <class T, class Result>
@@ -24,11 +21,6 @@ void reduce(diopiTensorHandle_t out, diopiConstTensorHandle_t input, ShapeView d
     require_reduced_shape(y.shape(), shape, reduced);
     for (int64_t r = 0; r < groups.results(); ++r) y[r] = result(groups, r);
     y.store();
-}
-
-void require_floating(diopiConstTensorHandle_t input) {
-    const Dtype dtype = view_of(input).dtype;
-    if (kind_of(dtype) != Kind::kFloating) refuse_dtype("input", dtype, "a floating dtype");
 }
 
 /// sqrt(sum((x - mean)^2) / max(n - correction, 0)); a divisor of 0 gives NaN, or infinity where the sum is not 0.
@@ -134,44 +126,6 @@ diopiError_t product(diopiContextHandle_t ctx, std::string_view, diopiTensorHand
 
 // ---- norms ----
 
-double power(double x, double p) { return std::pow(x, p); }
-/// The exponent is rounded, too. Source of the function's error: OpenCL C, 16 ulp.
-Inexact power(const Inexact& x, double p) {
-    const double result = std::pow(x.value, p);
-    if (x.value == 0 || p == 0 || !std::isfinite(result)) return result;
-    const double slope = x.error < x.value ? std::fabs(p) / (x.value - x.error) : kInfinity;
-    return Inexact::rounded(result, x.error > 0 ? slope * x.error * result : 0, 32 + std::fabs(p * std::log(x.value)));
-}
-
-/// The extreme magnitude; NaN if there is one.
-template <bool kGreatest, class At>
-double extreme_of(int64_t n, const At& at) {
-    double best = kGreatest ? 0 : kInfinity;
-    for (int64_t k = 0; k < n; ++k) {
-        const double size = std::fabs(at(k));
-        if (std::isnan(size)) return size;
-        if (kGreatest ? size > best : size < best) best = size;
-    }
-    return best;
-}
-
-/// The norm of order p of n elements: (sum |x|^p)^(1/p), the limits of that at p = infinity and -infinity, the number
-/// of elements that are not 0 at p = 0.
-template <class T, class At>
-T norm_of(double p, int64_t n, const At& at) {
-    using std::sqrt;
-    if (std::isinf(p)) return p > 0 ? extreme_of<true>(n, at) : extreme_of<false>(n, at);
-    if (p == 0) return pairwise_sum<double>(n, [&](int64_t k) { return at(k) != 0 ? 1.0 : 0.0; });
-    if (p == 1) return pairwise_sum<T>(n, [&](int64_t k) { return T(std::fabs(at(k))); });
-    if (p == 2) return sqrt(pairwise_sum<T>(n, [&](int64_t k) { return T(at(k)) * T(at(k)); }));
-    if (p < 0) {
-        bool has_nan = false, has_zero = false;
-        for (int64_t k = 0; k < n; ++k) has_nan |= std::isnan(at(k)), has_zero |= at(k) == 0;
-        if (has_zero && !has_nan) return T(0);  // the sum is infinite
-    }
-    return power(pairwise_sum<T>(n, [&](int64_t k) { return power(T(std::fabs(at(k))), p); }), 1 / p);
-}
-
 diopiError_t norm_along(diopiContextHandle_t ctx, std::string_view, diopiTensorHandle_t out,
                         diopiConstTensorHandle_t input, const diopiScalar_t* p, diopiSize_t dim) {
     return inexact_kernel(ctx, [&]<class T>(T) {
@@ -192,28 +146,6 @@ diopiError_t vector_norm(diopiContextHandle_t ctx, std::string_view op, diopiTen
     return norm_along(ctx, op, out, input, ord, dim);
 }
 
-template <class T>
-T signed_as(T size, double x) {
-    return x > 0 ? size : x < 0 ? -size : T(0);
-}
-
-/// The gradient of the norm by one of its elements, x. Elements that have the same extreme magnitude share it equally.
-/// Source: torch.ops.aten.norm_backward.
-template <class T>
-T norm_slope(double p, double x, double norm, double sharing) {
-    const double size = std::fabs(x);
-    if (p == 0) return T(0);
-    if (p == 1) return signed_as(T(1), x);
-    if (std::isinf(p)) {
-        const bool has_share = size == norm || (std::isnan(size) && std::isnan(norm));
-        return has_share ? signed_as(T(1) / sharing, x) : T(0);
-    }
-    if (norm == 0) return T(0);
-    if (p == 2) return T(x) / norm;
-    if (p < 1) return x == 0 ? T(0) : signed_as(power(T(size), p - 1), x) * power(T(norm), 1 - p);
-    return signed_as(power(T(size), p - 1), x) / power(T(norm), p - 1);
-}
-
 diopiError_t norm_backward(diopiContextHandle_t ctx, std::string_view, diopiTensorHandle_t grad_input,
                            diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t self,
                            diopiConstTensorHandle_t norm, diopiSize_t dim, const diopiScalar_t* p) {
@@ -229,14 +161,11 @@ diopiError_t norm_backward(diopiContextHandle_t ctx, std::string_view, diopiTens
         require_reduced_shape(g.shape(), x.shape(), reduced);
         const Groups groups(x.shape(), reduced);
         for (int64_t r = 0; r < groups.results(); ++r) {
-            double sharing = 0;
-            for (int64_t k = 0; k < groups.size() && std::isinf(order); ++k) {
-                const double size = std::fabs(x[groups.place(r, k)]);
-                sharing += size == y[r] || (std::isnan(size) && std::isnan(y[r])) ? 1 : 0;
-            }
+            const double sharing = extremes_of(
+                order, groups.size(), [&](int64_t k) { return x[groups.place(r, k)]; }, y[r]);
             for (int64_t k = 0; k < groups.size(); ++k) {
                 const int64_t i = groups.place(r, k);
-                gx[i] = T(g[r]) * norm_slope<T>(order, x[i], y[r], sharing);
+                gx[i] = T(g[r]) * norm_slope<T>(order, x[i], T(y[r]), sharing);
             }
         }
         gx.store();
