@@ -18,7 +18,7 @@ struct Settling {
 };
 constexpr Settling kOnHost = {64, 2}, kOnDevice = {256, 6};
 constexpr int kRoundCalls = 16;
-/// On the host a call that keeps more in two windows leaks: its caches hold only small pieces.
+/// On the host a call that keeps more in a second window leaks: its caches hold only small pieces.
 constexpr int64_t kMostCached = 4096;
 /// A quick call is always repeated; a slower one when it kept much, or kept something and is not slow. A call of few
 /// elements may be slow because the machine is busy: it counts as slow when each of this many calls is.
@@ -70,23 +70,22 @@ class LeakCheck final : public StepCheck {
         return bytes_held() - held_before_;
     }
 
-    /// 0 if nothing is kept, or the calls are too slow to decide.
+    /// 0 if nothing is kept, or the calls are too slow to decide. The first window may fill caches once.
     Result<int64_t> kept_by_each_call(Attempt& attempt) {
         const bool worth_it = attempt.seconds < kQuickCall_s || kept_by_second_ > kMuch ||
                               (kept_by_second_ > 0 && attempt.seconds < kSlowCall_s);
         const bool is_small = elements_of(attempt.placed.call()) <= kFewElements;
         if (!worth_it && !is_small) return 0;
-        const auto kept = kept_in_window(attempt, worth_it);
-        if (!kept.ok() || *kept <= 0) return kept;
+        const auto first = kept_in_window(attempt, worth_it);
+        if (!first.ok() || *first <= 0) return first;
+        const auto second = kept_in_window(attempt, true);
+        if (!second.ok()) return second;
+        const int64_t least = std::min(*first, *second);
         const bool is_host = setup_.device().is_host();
-        if (is_host && *kept > kMostCached) {
-            const auto again = kept_in_window(attempt, true);
-            if (!again.ok()) return again;
-            return 2 * *again >= *kept ? *kept : 0;
-        }
-        const auto grows = keeps_growing(attempt, *kept, is_host ? kOnHost : kOnDevice);
+        if (least <= 0 || (is_host && least > kMostCached)) return least;
+        const auto grows = keeps_growing(attempt, least, is_host ? kOnHost : kOnDevice);
         if (!grows.ok()) return grows.error();
-        return *grows ? *kept : 0;
+        return *grows ? least : 0;
     }
 
     /// The bytes that each of some calls keeps, on average; 0 if these calls are slow and not worth their time.
@@ -100,7 +99,7 @@ class LeakCheck final : public StepCheck {
             fastest_s = std::min(fastest_s, attempt.seconds);
             setup_.context().release();
         }
-        return (bytes_held() - before) / kWindowCalls;
+        return std::max<int64_t>(bytes_held() - before, 0) / kWindowCalls;
     }
 
     /// Only steady growth is a leak.
@@ -108,9 +107,9 @@ class LeakCheck final : public StepCheck {
         int64_t held_before_round = 0;
         for (int i = 1; i <= settling.calls + settling.rounds * kRoundCalls; ++i) {
             if (Status s = setup_.attempts.repeat(attempt); !s.ok()) return s.error();
+            setup_.context().release();
             const bool ends_round = i >= settling.calls && (i - settling.calls) % kRoundCalls == 0;
             if (!ends_round) continue;
-            setup_.context().release();
             const int64_t held = bytes_held();
             if (i > settling.calls && 2 * (held - held_before_round) < least * kRoundCalls) return false;
             held_before_round = held;
