@@ -14,24 +14,21 @@ namespace diopi::cpu {
 
 namespace {
 
-/// One row of maxima and their places in the plane.
-template <class T>
-struct MaxRow {
-    std::vector<T> best;
-    std::vector<IndexOf<T>> where;
-
-    void start(int64_t size) {
-        best.assign(static_cast<size_t>(size), -std::numeric_limits<T>::infinity());
-        where.resize(static_cast<size_t>(size));
-    }
-};
-
 /// The windows of all rows of a plane.
 struct Parts {
     std::array<std::vector<Span>, kMostSides> sides;
 
     explicit Parts(const PoolShape& s) {
         for (size_t d = 0; d < kMostSides; ++d) sides[d] = parts_of(s.in[d], s.out[d]);
+    }
+    /// The number of input rows under the windows of one output row.
+    [[nodiscard]] int64_t count_rows(int64_t z, int64_t y) const {
+        const Span layers = sides[0][static_cast<size_t>(z)], rows = sides[1][static_cast<size_t>(y)];
+        return (layers.last - layers.first) * (rows.last - rows.first);
+    }
+    /// The place in the plane at which the first of them begins.
+    [[nodiscard]] int64_t first_row(const PoolShape& s, int64_t z, int64_t y) const {
+        return (sides[0][static_cast<size_t>(z)].first * s.in[1] + sides[1][static_cast<size_t>(y)].first) * s.in[2];
     }
     /// Calls visit(place in the plane at which the row begins) for each input row under the windows of one output row.
     template <class Visit>
@@ -43,64 +40,42 @@ struct Parts {
     }
 };
 
-/// All channels of each window. `row` has out[2] * lanes elements.
+/// All channels of each window.
 template <class T>
-void search_channels(const PoolShape& s, const Parts& parts, const T* plane, int64_t z, int64_t y, MaxRow<T>& row) {
+void search_channels(const PoolShape& s, const Parts& parts, const T* plane, int64_t z, int64_t y, T* best,
+                     IndexOf<T>* where) {
     using Index = IndexOf<T>;
-    row.start(s.out_row());
-    int64_t to = 0;
+    std::fill_n(best, s.out_row(), -std::numeric_limits<T>::infinity());
     for (const Span& columns : parts.sides[2]) {
-        bool is_first = true;
+        const int64_t first = parts.first_row(s, z, y) + columns.first;
+        std::fill_n(where, s.lanes, static_cast<Index>(first));
         parts.for_each_row(s, z, y, [&](int64_t begin) {
             for (int64_t at = begin + columns.first; at < begin + columns.last; ++at) {
-                if (is_first) std::fill_n(row.where.data() + to, s.lanes, static_cast<Index>(at));
-                is_first = false;
-                join_channels<T, true>(plane + at * s.lanes, static_cast<Index>(at), s.lanes, row.best.data() + to,
-                                       row.where.data() + to);
+                join_channels<T, true>(plane + at * s.lanes, static_cast<Index>(at), s.lanes, best, where);
             }
         });
-        to += s.lanes;
+        best += s.lanes, where += s.lanes;
     }
 }
 
-/// Whether the maximum of one column wins over that of those before it: the first place of equals stays, and the last
-/// of NaNs.
+/// The windows of a plane: in the only row, or in the maxima of each column.
 template <class T>
-bool wins_over(T value, IndexOf<T> place, T best, IndexOf<T> where) {
-    if (value != value) return best == best || place > where;
-    return value > best || (value == best && place < where);
-}
-
-/// The windows of planes: `joined` has in[2] elements, `row` out[2].
-template <class T>
-void search_planes(const PoolShape& s, const Parts& parts, const T* plane, int64_t z, int64_t y, MaxRow<T>& joined,
-                   MaxRow<T>& row) {
-    using Index = IndexOf<T>;
-    joined.start(s.in[2]);
-    row.start(s.out[2]);
-    bool is_first = true;
-    parts.for_each_row(s, z, y, [&](int64_t begin) {
-        if (is_first) {
-            for (size_t x = 0; x < joined.where.size(); ++x) {
-                joined.where[x] = static_cast<Index>(begin) + static_cast<Index>(x);
-            }
-        }
-        is_first = false;
-        join_tap<T, true, 1>(plane + begin, 1, static_cast<Index>(begin), s.in[2], joined.best.data(),
-                             joined.where.data());
-    });
-    for (size_t x = 0; x < row.best.size(); ++x) {
-        const Span columns = parts.sides[2][x];
-        auto at = static_cast<size_t>(columns.first);
-        T best = joined.best[at];
-        Index where = joined.where[at];
-        while (++at < static_cast<size_t>(columns.last)) {
-            const bool wins = wins_over(joined.best[at], joined.where[at], best, where);
-            best = wins ? joined.best[at] : best;
-            where = wins ? joined.where[at] : where;
-        }
-        row.best[x] = best;
-        row.where[x] = where;
+void search_plane(const PoolShape& s, const Parts& parts, const T* plane, int64_t z, int64_t y, T* best,
+                  IndexOf<T>* where) {
+    thread_local ColumnMaxima<T> joined;
+    const int64_t first = parts.first_row(s, z, y);
+    const bool is_one = parts.count_rows(z, y) == 1;
+    if (!is_one) {
+        joined.start(plane, first, s.in[2]);
+        parts.for_each_row(s, z, y, [&](int64_t begin) {
+            if (begin != first) joined.join(plane, begin);
+        });
+    }
+    for (const Span& columns : parts.sides[2]) {
+        const Maximum<T> most = is_one ? search_columns(plane, first, columns.first, columns.last, 1)
+                                       : joined.search(columns.first, columns.last, 1);
+        *best++ = most.value;
+        *where++ = most.place;
     }
 }
 
@@ -116,17 +91,12 @@ diopiError_t run_adaptive_max(diopiContextHandle_t ctx, const PoolImages& p) {
     const int64_t rows = s.out[0] * s.out[1];
     const Parts parts(s);
     parallel_for(s.count * rows, s.in_size() / rows, [&](int64_t first, int64_t last) {
-        thread_local MaxRow<T> joined, row;
+        std::vector<IndexOf<T>> where(static_cast<size_t>(s.out_row()));
+        const auto search = s.lanes > 1 ? search_channels<T> : search_plane<T>;
         for (int64_t at = first; at < last; ++at) {
-            const int64_t n = at / rows, z = at % rows / s.out[1], down = at % s.out[1];
-            const T* plane = x + n * s.in_size();
-            if (s.lanes > 1) {
-                search_channels(s, parts, plane, z, down, row);
-            } else {
-                search_planes(s, parts, plane, z, down, joined, row);
-            }
-            std::ranges::copy(row.best, y + at * s.out_row());
-            if (places != nullptr) std::ranges::copy(row.where, places + at * s.out_row());
+            const int64_t n = at / rows, z = (at - n * rows) / s.out[1], down = at - n * rows - z * s.out[1];
+            search(s, parts, x + n * s.in_size(), z, down, y + at * s.out_row(), where.data());
+            if (places != nullptr) std::ranges::copy(where, places + at * s.out_row());
         }
     });
     return staging.finish();

@@ -33,20 +33,26 @@ struct RowWindow {
     }
 };
 
-/// The columns of all rows of windows: computed once, because small rows take less time than the divisions.
+/// The columns of all rows of windows. They are computed once, as the rows are: small rows take less time than the
+/// divisions.
 struct RowColumns {
     std::vector<Span> places;    ///< for each tap: the windows in which it lies inside
     std::vector<int64_t> first;  ///< for each window: the column of its first tap that lies inside
+    std::vector<int64_t> count;  ///< and the number of these taps
 
     RowColumns(const PoolShape& s, const Window& w)
-        : places(static_cast<size_t>(w.kernel[2])), first(static_cast<size_t>(s.out[2])) {
+        : places(static_cast<size_t>(w.kernel[2])),
+          first(static_cast<size_t>(s.out[2])),
+          count(static_cast<size_t>(s.out[2])) {
         const int64_t stride = w.stride[2], step = w.dilation[2];
         for (size_t right = 0; right < places.size(); ++right) {
             places[right] = inside(s.out[2], stride, static_cast<int64_t>(right) * step - w.padding[2], s.in[2]);
         }
         for (size_t x = 0; x < first.size(); ++x) {
             const int64_t left = static_cast<int64_t>(x) * stride - w.padding[2];
-            first[x] = left + inside(w.kernel[2], step, left, s.in[2]).first * step;
+            const Span taps = inside(w.kernel[2], step, left, s.in[2]);
+            first[x] = left + taps.first * step;
+            count[x] = taps.last - taps.first;
         }
     }
 };
@@ -72,11 +78,41 @@ void join_row(const PoolShape& s, const Window& w, Span places, const T* plane, 
     join(plane + first, stride, static_cast<Index>(first), n, best + places.first, where + places.first);
 }
 
+/// Rows of at most so many windows are searched one window after the other: the loop over the windows of a tap takes
+/// longer to start than to run (AMD EPYC, Zen 5).
+constexpr int64_t kFewWindows = 8;
+
+/// Searches the windows of one row one after the other, in the maxima of each column where they have several rows.
+template <class T, bool kIndexed>
+void search_row(const PoolShape& s, const Window& w, const RowColumns& columns, const RowWindow& at, const T* plane,
+                T* best, IndexOf<T>* where) {
+    thread_local ColumnMaxima<T> joined;
+    const int64_t count = (at.layers.last - at.layers.first) * (at.rows.last - at.rows.first);
+    if (count <= 0) return;
+    const int64_t begin = at.place(s, w, at.layers.first, at.rows.first);
+    if (count > 1) {
+        joined.start(plane, begin, s.in[2]);
+        for (int64_t deep = at.layers.first; deep < at.layers.last; ++deep) {
+            for (int64_t down = at.rows.first; down < at.rows.last; ++down) {
+                const int64_t row = at.place(s, w, deep, down);
+                if (row != begin) joined.join(plane, row);
+            }
+        }
+    }
+    for (size_t x = 0; x < columns.first.size(); ++x) {
+        if (columns.count[x] == 0) continue;
+        const int64_t first = columns.first[x], step = w.dilation[2], last = first + columns.count[x] * step;
+        const Maximum<T> most =
+            count > 1 ? joined.search(first, last, step) : search_columns(plane, begin, first, last, step);
+        best[x] = most.value;
+        if constexpr (kIndexed) where[x] = most.place;
+    }
+}
+
 /// One row of windows. `where` gets the place in the plane.
 template <class T, bool kIndexed>
-void max_row(const PoolShape& s, const Window& w, const RowColumns& columns, const T* plane, int64_t z, int64_t y,
+void max_row(const PoolShape& s, const Window& w, const RowColumns& columns, const RowWindow& at, const T* plane,
              T* best, IndexOf<T>* where) {
-    const RowWindow at(s, w, z, y);
     std::fill_n(best, s.out_row(), -std::numeric_limits<T>::infinity());
     if constexpr (kIndexed) {
         // Where every element is -inf, the first one of the window is the maximum.
@@ -85,6 +121,9 @@ void max_row(const PoolShape& s, const Window& w, const RowColumns& columns, con
             std::fill_n(where + x * s.lanes, s.lanes,
                         static_cast<IndexOf<T>>(row + columns.first[static_cast<size_t>(x)]));
         }
+    }
+    if (s.lanes == 1 && s.out[2] <= kFewWindows) {
+        return search_row<T, kIndexed>(s, w, columns, at, plane, best, where);
     }
     for (int64_t deep = at.layers.first; deep < at.layers.last; ++deep) {
         for (int64_t down = at.rows.first; down < at.rows.last; ++down) {
@@ -100,9 +139,15 @@ template <class T, bool kIndexed>
 void max_rows(const PoolShape& s, const Window& w, const T* in, T* out, IndexOf<T>* indices) {
     const int64_t row = s.out_row(), rows = s.out[0] * s.out[1];
     const RowColumns columns(s, w);
+    std::vector<RowWindow> windows;
+    windows.reserve(static_cast<size_t>(rows));
+    for (int64_t z = 0; z < s.out[0]; ++z) {
+        for (int64_t y = 0; y < s.out[1]; ++y) windows.emplace_back(s, w, z, y);
+    }
     parallel_for(s.count * rows, row * w.taps(), [&](int64_t first, int64_t last) {
         for (int64_t at = first; at < last; ++at) {
-            max_row<T, kIndexed>(s, w, columns, in + at / rows * s.in_size(), at % rows / s.out[1], at % s.out[1],
+            const int64_t n = at / rows;
+            max_row<T, kIndexed>(s, w, columns, windows[static_cast<size_t>(at - n * rows)], in + n * s.in_size(),
                                  out + at * row, kIndexed ? indices + at * row : indices);
         }
     });

@@ -9,6 +9,17 @@ namespace diopi::cpu {
 
 namespace {
 
+/// Adds `count` elements where their indices point; false when an index lies outside of the plane.
+template <class T>
+bool scatter_plane(int64_t area, int64_t count, const T* grad_out, const int64_t* indices, T* plane) {
+    for (int64_t i = 0; i < count; ++i) {
+        const int64_t place = indices[i];
+        if (static_cast<uint64_t>(place) >= static_cast<uint64_t>(area)) return false;
+        plane[place] += grad_out[i];
+    }
+    return true;
+}
+
 /// Adds every element of grad_out where its index points; false when an index lies outside of its plane.
 template <class T>
 bool scatter_maxima(const PoolShape& s, const T* grad_out, const int64_t* indices, T* grad_in) {
@@ -19,6 +30,11 @@ bool scatter_maxima(const PoolShape& s, const T* grad_out, const int64_t* indice
         for (int64_t n = first; n < last; ++n) {
             T* plane = grad_in + n * area * s.lanes;
             const int64_t from = n * out_area * s.lanes;
+            if (s.lanes == 1) {
+                if (scatter_plane(area, out_area, grad_out + from, indices + from, plane)) continue;
+                __atomic_store_n(&sound, false, __ATOMIC_RELAXED);
+                return;
+            }
             for (int64_t i = 0; i < out_area; ++i) {
                 for (int64_t c = 0; c < s.lanes; ++c) {
                     const int64_t at = from + i * s.lanes + c, place = indices[at];

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <numeric>
 #include <type_traits>
+#include <vector>
 
 #include "kernels/cpu/pool_planes.hpp"
 #include "kernels/operands/pool.hpp"
@@ -37,6 +39,54 @@ void join_channels(const T* tap, IndexOf<T> index, int64_t n, T* best, IndexOf<T
         if constexpr (kIndexed) where[c] = wins ? index : where[c];
     }
 }
+
+template <class T>
+struct Maximum {
+    T value;
+    IndexOf<T> place;
+};
+
+/// The maximum of the columns first, first + step, ... before `last` of the row that begins at `begin` in the plane.
+template <class T>
+[[nodiscard]] Maximum<T> search_columns(const T* plane, int64_t begin, int64_t first, int64_t last, int64_t step) {
+    const T* row = plane + begin;
+    int64_t place = first;
+    for (int64_t c = first + step; c < last; c += step) {
+        if (row[c] > row[place] || row[c] != row[c]) place = c;
+    }
+    return {row[place], static_cast<IndexOf<T>>(begin + place)};
+}
+
+/// The maximum of each column of some rows, and its place in the plane.
+template <class T>
+struct ColumnMaxima {
+    std::vector<T> best;
+    std::vector<IndexOf<T>> where;
+
+    /// With the first row, which begins at `begin` in the plane.
+    void start(const T* plane, int64_t begin, int64_t size) {
+        best.assign(plane + begin, plane + begin + size);
+        where.resize(best.size());
+        std::iota(where.begin(), where.end(), static_cast<IndexOf<T>>(begin));
+    }
+    void join(const T* plane, int64_t begin) {
+        join_tap<T, true, 1>(plane + begin, 1, static_cast<IndexOf<T>>(begin), std::ssize(best), best.data(),
+                             where.data());
+    }
+    /// The first place of equal maxima in row-major order, and the last of NaNs.
+    [[nodiscard]] Maximum<T> search(int64_t first, int64_t last, int64_t step) const {
+        auto at = static_cast<size_t>(first);
+        Maximum<T> most{best[at], where[at]};
+        for (int64_t c = first + step; c < last; c += step) {
+            at = static_cast<size_t>(c);
+            const bool is_nan = best[at] != best[at], was_nan = most.value != most.value;
+            const bool wins = is_nan ? !was_nan || where[at] > most.place
+                                     : best[at] > most.value || (best[at] == most.value && where[at] < most.place);
+            if (wins) most = {best[at], where[at]};
+        }
+        return most;
+    }
+};
 
 /// in = 0, then each element of out is added at its place in the plane; refuses a place that no plane has.
 [[nodiscard]] diopiError_t add_at_maxima(diopiContextHandle_t ctx, std::string_view op, const PoolImages& p);

@@ -35,6 +35,21 @@ TEST_CASE("a null parameter leaves out the function that needs it") {
     CHECK_THAT(rows.error().message, Catch::Contains("operator bernoulli has no argument 'q'"));
 }
 
+TEST_CASE("a case states the contrary of a negated argument under its alias") {
+    for (const bool included : {false, true}) {
+        const Case c = make_case("pool2d", {case_tensor("input", {2, 4, 4})},
+                                 {{"mode", Param{std::string("avg")}},
+                                  {"kernel_size", Param{int64_t{2}}},
+                                  {"count_include_pad", Param{included}}});
+        auto forward = bind_call(*find_row("diopiPool2d"), c, shape_tensors(c));
+        REQUIRE(forward.ok());
+        CHECK(forward->flag("exclusive") == !included);
+        auto backward = bind_backward(*find_row("diopiPool2dBackward"), c, *forward, {});
+        REQUIRE(backward.ok());
+        CHECK(backward->flag("exclusive") == !included);
+    }
+}
+
 TEST_CASE("the absent index tensors of a case are the dims that the others leave") {
     CaseTensor first = case_tensor("idx1", {1}, Dtype::int64), none = case_tensor("idx2", {}), last;
     last = case_tensor("idx3", {5, 6}, Dtype::boolean);

@@ -66,6 +66,33 @@ TEST_CASE("an output larger than any memory is refused") {
     CHECK_THAT(refusal(pool), Catch::Contains("has more elements than any memory"));
 }
 
+TEST_CASE("a pool with a mode follows the rules of that mode") {
+    const auto pool = [](const char* mode, bool adaptive) {
+        Call call = call_of("diopiPool2d");
+        call["input"] = meta({1, 8, 8});
+        call["mode"] = std::string(mode);
+        call["adaptive"] = adaptive;
+        call["ksize"] = IntList{3};
+        call["stride"] = IntList{};
+        call["padding"] = IntList{1};
+        call["dilation"] = IntList{adaptive ? 0 : 2};
+        call["output_size"] = IntList{5};
+        call["ceil_mode"] = false;
+        return call;
+    };
+    Call max = pool("max", false), mean = pool("avg", false), parts = pool("avg", true), sum = pool("sum", false);
+    // Means have no dilation; each is a sum of nine terms, and a maximum is a copy.
+    const auto dilated = infer(max, {}), dense = infer(mean, {}), adaptive = infer(parts, {});
+    REQUIRE((dilated.ok() && dense.ok() && adaptive.ok()));
+    CHECK(dilated->front().spec.shape == Shape{1, 2, 2});
+    CHECK(dense->front().spec.shape == Shape{1, 3, 3});
+    CHECK(adaptive->front().spec.shape == Shape{1, 5, 5});
+    CHECK(accumulation_length(mean, dense->front()) == 9);
+    CHECK(copies_only(max));
+    CHECK_FALSE(copies_only(mean));
+    CHECK_THAT(refusal(sum), Catch::Contains("mode is 'sum', wanted max or avg"));
+}
+
 TEST_CASE("an absent element cannot be concatenated") {
     Call call = call_of("diopiCat");
     call["tensors"] = TensorList{nullptr, meta({2})};

@@ -102,6 +102,11 @@ TEST_CASE("pools count their windows, reductions and norms their elements") {
     pool["out"] = meta_of({2, 3, 4, 4});
     pool["kernel_size"] = IntList{3, 2};
     CHECK(work_of(pool).flops == 96 * 6);
+    Call cubes(*find_row("diopiAvgPool3d"));
+    cubes["input"] = meta_of({3, 4, 4, 4});
+    cubes["out"] = meta_of({3, 2, 2, 2});
+    cubes["kernel_size"] = IntList{2};
+    CHECK(work_of(cubes).flops == 24 * 8);
     Call sum(*find_row("diopiSum"));
     sum["input"] = meta_of({30, 40});
     sum["out"] = meta_of({30});

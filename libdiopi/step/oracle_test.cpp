@@ -129,6 +129,22 @@ TEST_CASE("magnitudes are added for any signs of the terms and of the factor") {
     }
 }
 
+TEST_CASE("magnitudes of a mean with a negative divisor are positive") {
+    Call call(*find_row("diopiAvgPool2d"));
+    call["input"] = rounded_tensor({1, -2, 3, -4}, Dtype::float32);
+    auto& input = *std::get<TensorPtr>(call["input"]);
+    input.shape = {1, 2, 2}, input.strides = {4, 2, 1};
+    call["kernel_size"] = call["stride"] = IntList{2, 2};
+    call["padding"] = IntList{0, 0};
+    call["ceil_mode"] = false;
+    call["count_include_pad"] = true;
+    call["divisor_override"] = int64_t{-5};
+    const OutputSpec out{0, {{1, 1, 1}, Dtype::float32, {}}};
+    const auto sums = Oracle().magnitude(call, out, Oracle::Terms::kAll);
+    REQUIRE(sums.ok());
+    CHECK((*sums)->data_as<double>()[0] == 2);
+}
+
 TEST_CASE("part of the terms gives a lower bound of their magnitudes, all of them the sum") {
     Call call(*find_row("diopiConvolution2d"));
     const auto filled = [](const Shape& shape, float value) {
