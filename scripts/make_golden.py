@@ -1131,6 +1131,35 @@ def threshold(book):
                      ["grad_input"])
 
 
+def piecewise(book, op):
+    """hardtanh, hardswish and leaky_relu. PyTorch's gradients of NaN depend on the place of the element: its vectors and
+    its scalar code differ."""
+    book.slack = 0
+    forward, stored, backward = (function_of(op, v) for v in ("forward", "inplace", "backward"))
+    rows = {"hardtanh": [(-1, 1), (-0.7, 1.3), (2, -2), (-INF, 0.5)], "hardswish": [()],
+            "leaky_relu": [(0.01,), (-1.5,), (0,)]}[op]
+    names = {"hardtanh": ("min_val", "max_val"), "hardswish": (), "leaky_relu": ("negative_slope",)}[op]
+    rest = () if op != "leaky_relu" else (False,)
+    for dtype in FLOATS + (INTS if op == "hardtanh" else []):
+        for row in some(rows, dtype, 2) if dtype in FLOATS else [(0, 5), (1, 2.5), (7, 3)][:3 if dtype == I16 else 1]:
+            args = {n: scalar(v) for n, v in zip(names, row)}
+            special = {"special": SPECIAL} if dtype in FLOATS else {}
+            for case, numbers in {"17": None, **special}.items():
+                x = natural([17], dtype, True) if numbers is None else values(numbers, dtype)
+                name = "_".join([tag(dtype), case, *map(str, row)])
+                book.add(forward, name, lambda t: getattr(aten, op)(t["input"], *row), {"input": x}, args, ["out"])
+                if row == rows[0] and numbers is None:
+                    book.add(stored, name, lambda t: getattr(aten, op + "_")(t["input"], *row), {"input": x}, args,
+                             ["input"])
+                if dtype not in FLOATS or (op != "leaky_relu" and numbers is not None):
+                    continue
+                last = {"input_is_result": False} if op == "leaky_relu" else {}
+                book.add(backward, name,
+                         lambda t: getattr(aten, op + "_backward")(t["grad_output"], t["input"], *row, *rest),
+                         {"input": x, "grad_output": normal([17 if numbers is None else 10], dtype)},
+                         {**args, **last}, ["grad_input"])
+
+
 def pow_(book):
     book.slack = 0
 
@@ -1615,6 +1644,7 @@ OPERATORS = {
     **{op: lambda book, op=op: adam(book, op) for op in ("adam", "adamw")},
     "pow": pow_,
     **{f.__name__: f for f in (gelu, threshold, where, expand)},
+    **{op: lambda book, op=op: piecewise(book, op) for op in ("hardtanh", "hardswish", "leaky_relu")},
     **{op: lambda book, op=op: triangle(book, op) for op in ("triu", "tril")},
     **{f.__name__: f for f in (embedding, layer_norm, masked_fill, arange)},
     **{op: lambda book, op=op: binary(book, op) for op in ("add", "sub", "mul", "div")},
