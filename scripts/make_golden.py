@@ -1019,6 +1019,84 @@ def flip(book):
                      {"input": natural(shape, dtype)}, {"dims": dims}, ["out"], layout)
 
 
+REDUCTIONS = ("none", "mean", "sum")
+
+
+def element_loss(book, op, names, fill, rows, weights=()):
+    """A loss of each element and its gradient, which autograd computes. rows: keyword arguments of the function."""
+    fn = getattr(F, op) if hasattr(F, op) else focal_loss
+    forward, backward = function_of(op), function_of(op, "backward")
+    inputs = names if op != "sigmoid_focal_loss" else ("inputs", "targets")
+
+    def loss(t, reduction, row):
+        given = {n: t[n] for n in weights if t[n] is not None}
+        return fn(t[inputs[0]] if inputs[0] in t else t["input"], t[inputs[1]] if inputs[1] in t else t["target"],
+                  reduction=reduction, **given, **row)
+
+    def gradient_of(t, reduction, row):
+        x = t["input"].clone().requires_grad_()
+        y = loss({**t, "input": x}, reduction, row)
+        return torch.autograd.grad(y, x, t["grad_output"])[0]
+
+    for dtype, (i, row), reduction in itertools.product(FLOATS, enumerate(rows), REDUCTIONS):
+        for shape in [] if i and reduction != "none" else [[3, 5], [], [0, 2]] if dtype == F32 and not i else [[3, 5]]:
+            x, target = fill(shape, dtype)
+            extra = {n: uniform(shape[k + 1:], dtype, 0.2, 2) if i == 0 else None for k, n in enumerate(weights)}
+            name = "_".join([tag(dtype), label(shape), reduction, *map(str, row.values()), *["plain"] * bool(weights and i)])
+            args = {**row, "reduction": reduction}
+            book.add(forward, name, lambda t: loss(t, reduction, row), {inputs[0]: x, inputs[1]: target, **extra}, args,
+                     ["out"])
+            grad = normal(shape if reduction == "none" else [], dtype)
+            book.add(backward, name, lambda t: gradient_of(t, reduction, row),
+                     {"input": x, "target": target, "grad_output": grad, **extra}, args, ["grad_input"])
+
+
+def focal_loss(x, target, alpha, gamma, reduction):
+    """torchvision.ops.sigmoid_focal_loss."""
+    p, entropy = torch.sigmoid(x), F.binary_cross_entropy_with_logits(x, target, reduction="none")
+    alpha, gamma = float(np.float32(alpha)), float(np.float32(gamma))
+    loss = entropy * (p * (1 - target) + torch.sigmoid(-x) * target) ** gamma
+    loss = (alpha * target + (1 - alpha) * (1 - target)) * loss if alpha >= 0 else loss
+    return {"none": loss, "mean": loss.mean(), "sum": loss.sum()}[reduction]
+
+
+def ctc_loss(book):
+    """Labels one after another, or padded; lengths of 0, and labels that do not fit into the steps."""
+    def shared(t):
+        return t["log_probs"], t["targets"], t["input_lengths"], t["target_lengths"]
+
+    def run(t, numbers):
+        blank, reduction, zero_infinity = numbers
+        losses, alpha = torch._ctc_loss(*shared(t)[:2], t["input_lengths"].tolist(), t["target_lengths"].tolist(), blank,
+                                        zero_infinity)
+        out = F.ctc_loss(*shared(t), blank, reduction, zero_infinity)
+        return out, losses, alpha
+
+    def gradient_of(t, numbers):
+        blank, reduction, zero_infinity = numbers
+        x = t["log_probs"].clone().requires_grad_()
+        y = F.ctc_loss(x, *shared(t)[1:], blank, reduction, zero_infinity)
+        return torch.autograd.grad(y, x, t["grad_output"])[0]
+
+    rows = [([[1, 2, 2], [3, 1, 1]], [6, 5], [3, 2], 0), ([1, 2, 2, 3], [6, 4], [3, 1], 0),
+            ([[0, 1], [2, 2]], [4, 2], [0, 2], 3)]
+    for dtype, (i, (labels, steps, lengths, blank)), reduction in itertools.product([F32, F64], enumerate(rows),
+                                                                                    REDUCTIONS):
+        numbers = (blank, reduction, i == 2)
+        tensors = {"log_probs": derived(lambda t: torch.log_softmax(t["_x"], -1), dtype),
+                   "targets": lambda t: torch.tensor(labels), "input_lengths": lambda t: torch.tensor(steps),
+                   "target_lengths": lambda t: torch.tensor(lengths)}
+        x = {"_x": normal([6, 2, 4], dtype)}
+        args = {"blank": blank, "reduction": reduction, "zero_infinity": i == 2}
+        name = f"{tag(dtype)}_{i}_{reduction}"
+        book.add("diopiCTCLoss", name, lambda t: run(t, numbers), {**x, **tensors}, args,
+                 ["out", "neg_log_likelihood", "log_alpha"], unspecified=("log_alpha",))
+        saved = {n: lambda t, k=k: run(t, numbers)[k] for k, n in ((1, "neg_log_likelihood"), (2, "log_alpha"))}
+        grad = normal([2] if reduction == "none" else [], dtype)
+        book.add("diopiCTCLossBackward", name, lambda t: gradient_of(t, numbers),
+                 {**x, **tensors, "grad_output": grad, **saved}, args, ["grad_input"])
+
+
 def sgd(book):
     """One step of PyTorch's optimiser; a given buffer is its state after earlier steps."""
     def step(t, numbers):
@@ -1618,6 +1696,27 @@ def adam(book, op):
                      dict(zip(names, row)), ["param", *state])
 
 
+def two_normal(shape, dtype):
+    return normal(shape, dtype), normal(shape, dtype)
+
+
+def shares(shape, dtype):
+    return uniform(shape, dtype, 0.01, 0.99), uniform(shape, dtype)
+
+
+def logits(shape, dtype):
+    return normal(shape, dtype, 2), uniform(shape, dtype)
+
+
+PAIR = ("input", "target")
+ELEMENT_LOSSES = {op: (op, PAIR, fill, rows, weights) for op, fill, rows, weights in [
+    ("mse_loss", two_normal, [{}], ()),
+    ("smooth_l1_loss", two_normal, [{"beta": 1.0}, {"beta": 0.3}], ()),
+    ("binary_cross_entropy", shares, [{}, {}], ("weight",)),
+    ("binary_cross_entropy_with_logits", logits, [{}, {}], ("weight", "pos_weight")),
+    ("sigmoid_focal_loss", logits, [{"alpha": 0.25, "gamma": 2.0}, {"alpha": -1.0, "gamma": 0.5}], ())]}
+
+
 OPERATORS = {
     **{op: lambda book, op=op: unary(book, op) for op in UNARY},
     "abs": lambda book: exact_unary(book, "abs", [*INTS, *FLOATS, C64]),
@@ -1653,6 +1752,8 @@ OPERATORS = {
     **{op: lambda book, op=op: products(book, op) for op in ("mm", "bmm", "matmul")},
     **{op: lambda book, op=op: added_products(book, op) for op in ("addmm", "baddbmm")},
     "nll_loss_v2": lambda book: nll_loss(book, v2=True),
+    "ctc_loss": ctc_loss,
+    **{op: lambda book, row=row: element_loss(book, *row) for op, row in ELEMENT_LOSSES.items()},
     **{op: lambda book, op=op: extreme(book, op) for op in ("max", "min")},
     **{op: lambda book, op=op: truth(book, op) for op in ("any", "all")},
     **{f.__name__: f for f in (amax, argmin, std, prod, norm, vector_norm)},

@@ -5,6 +5,7 @@
 #include "core/half.hpp"
 #include "kernels/entries/entries.hpp"
 #include "kernels/reference/operators.hpp"
+#include "kernels/reference/power.hpp"
 #include "kernels/reference/reduction.hpp"
 #include "kernels/reference/sum.hpp"
 
@@ -133,15 +134,6 @@ diopiError_t product(diopiContextHandle_t ctx, std::string_view, diopiTensorHand
 }
 
 // ---- norms ----
-
-double power(double x, double p) { return std::pow(x, p); }
-/// The exponent is rounded, too. Source of the function's error: OpenCL C, 16 ulp.
-Inexact power(const Inexact& x, double p) {
-    const double result = std::pow(x.value, p);
-    if (x.value == 0 || p == 0 || !std::isfinite(result)) return result;
-    const double slope = x.error < x.value ? std::fabs(p) / (x.value - x.error) : kInfinity;
-    return Inexact::rounded(result, x.error > 0 ? slope * x.error * result : 0, 32 + std::fabs(p * std::log(x.value)));
-}
 
 /// The extreme magnitude; NaN if there is one.
 template <bool kGreatest, class At>

@@ -94,6 +94,9 @@ class Draft {
 [[nodiscard]] bool shape_sort_draft(Draft& draft);
 /// The same for the rules of neural networks: convolutions, norms, pools, losses.
 [[nodiscard]] bool shape_network_draft(Draft& draft);
+/// The same for losses of each element and of sequences, and for lists of parameters.
+[[nodiscard]] bool shape_loss_draft(Draft& draft);
+[[nodiscard]] bool shape_optim_draft(Draft& draft);
 /// The same for the rules that join, cut, turn, pad and repeat tensors.
 [[nodiscard]] bool shape_order_draft(Draft& draft);
 /// The same for the rules of slices, index tensors and masks.
