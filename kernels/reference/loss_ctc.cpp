@@ -114,6 +114,11 @@ T loss_of(const Samples& samples, const std::vector<T>& alpha, int64_t n) {
     return -log_of_sum<T>({alpha.back(), states > 1 ? alpha[alpha.size() - 2] : none});
 }
 
+void require_reduction_of_losses(diopiReduction_t reduction) {
+    if (reduction == ReductionNone || reduction == ReductionMean || reduction == ReductionSum) return;
+    refuse("reduction is " + std::to_string(reduction) + ", wanted none, mean or sum");
+}
+
 /// What the loss of a sample is divided by.
 double divisor(const Samples& samples, diopiReduction_t reduction, int64_t n) {
     if (reduction != ReductionMean) return 1;
@@ -129,6 +134,7 @@ diopiError_t ctc_loss(diopiContextHandle_t ctx, std::string_view, diopiTensorHan
                       diopiReduction_t reduction, bool zero_infinity) {
     return inexact_kernel(ctx, [&]<class T>(T) {
         const Operand<T> x(log_probs, "log_probs");
+        require_reduction_of_losses(reduction);
         const Samples samples(x.shape(), targets, input_lengths, target_lengths, blank);
         Output<T> y(out, "out"), losses(neg_log_likelihood, "neg_log_likelihood"), saved(log_alpha, "log_alpha");
         const int64_t per_sample[] = {samples.count};
@@ -175,6 +181,7 @@ diopiError_t ctc_loss_backward(diopiContextHandle_t ctx, std::string_view, diopi
         using std::exp;
         const Operand<T> x(log_probs, "log_probs"), g(grad_output, "grad_output"), alpha(log_alpha, "log_alpha");
         const Operand<T> losses(neg_log_likelihood, "neg_log_likelihood");
+        require_reduction_of_losses(reduction);
         const Samples samples(x.shape(), targets, input_lengths, target_lengths, blank);
         Output<T> gx(grad_input, "grad_input", Output<T>::Start::kZero);
         require_shape("grad_input", gx.shape(), x.shape());

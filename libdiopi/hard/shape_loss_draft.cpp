@@ -47,7 +47,9 @@ bool lose_sequence(Draft& draft) {
     };
     draft.add("log_probs", {steps, samples, classes}, draft.dtype(), {Fill::kLogSoftmax});
     draft.made().tensors.back().requires_grad = true;
-    whole("targets", p % 2 == 0 ? Shape{samples, labels} : Shape{samples}, 0, classes);
+    // The blank is no label: PyTorch reads others there.
+    const int64_t first = p % 3 == 0 ? 1 : 0;
+    whole("targets", p % 2 == 0 ? Shape{samples, labels} : Shape{samples}, first, classes - 1 + first);
     whole("input_lengths", {samples}, p < 4 ? 1 : steps, steps + 1);
     whole("target_lengths", {samples}, p % 4 == 2 ? 0 : 1, labels + 1);
     draft.set("blank", p % 3 == 0 ? int64_t{0} : classes - 1);
