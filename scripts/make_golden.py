@@ -1717,6 +1717,35 @@ ELEMENT_LOSSES = {op: (op, PAIR, fill, rows, weights) for op, fill, rows, weight
     ("sigmoid_focal_loss", logits, [{"alpha": 0.25, "gamma": 2.0}, {"alpha": -1.0, "gamma": 0.5}], ())]}
 
 
+def adaptive(book, op):
+    """One step of Adadelta or RMSprop of PyTorch."""
+    def run(t, numbers):
+        given = {n: float(np.float32(v)) if isinstance(v, float) else v for n, v in numbers.items()}
+        param = torch.nn.Parameter(t["param"].clone())
+        param.grad = t["grad"].clone()
+        make = torch.optim.Adadelta if op == "adadelta" else torch.optim.RMSprop
+        optimiser = make([param], foreach=False, **given)
+        state = {("momentum_buffer" if n == "momentum_buf" else n): t[n] for n in names}
+        optimiser.state[param] = {"step": torch.tensor(1.0) if op == "adadelta" else 1, **state}
+        optimiser.step()
+        return (param.detach(), *(t[n] for n in names))
+
+    if op == "adadelta":
+        names = ("square_avg", "acc_delta")
+        rows = [{"lr": lr, "rho": 0.9, "eps": 1e-6, "weight_decay": w} for lr, w in ((1.0, 0.0), (0.1, 0.3))]
+    else:
+        names = ("square_avg", "grad_avg", "momentum_buf")
+        rows = [{"lr": 0.01, "alpha": 0.99, "eps": 1e-3, "weight_decay": w, "momentum": m, "centered": c}
+                for w, m, c in ((0.0, 0.0, False), (0.3, 0.9, False), (0.0, 0.5, True))]
+    for dtype, (i, row) in itertools.product(FLOATS, enumerate(rows)):
+        for shape in ([17], [], [0, 3]) if dtype == F32 and i == 1 else ([17],):
+            tensors = {"param": normal(shape, dtype), "grad": normal(shape, dtype),
+                       **{n: uniform(shape, dtype, 1, 2) if n[-4:] != "_avg" or n[:2] == "sq" else
+                          uniform(shape, dtype, -0.5, 0.5) for n in names}}
+            book.add(function_of(op, "inplace"), f"{tag(dtype)}_{i}_{label(shape)}", lambda t: run(t, row), tensors, row,
+                     ["param", *names])
+
+
 OPERATORS = {
     **{op: lambda book, op=op: unary(book, op) for op in UNARY},
     "abs": lambda book: exact_unary(book, "abs", [*INTS, *FLOATS, C64]),
@@ -1741,6 +1770,7 @@ OPERATORS = {
     **{op: lambda book, op=op: copies(book, op) for op in ("copy_", "cast_dtype")},
     **{op: lambda book, op=op: constants(book, op) for op in ("zeros", "ones", "zero_")},
     **{op: lambda book, op=op: adam(book, op) for op in ("adam", "adamw")},
+    **{op: lambda book, op=op: adaptive(book, op) for op in ("adadelta", "rmsprop")},
     "pow": pow_,
     **{f.__name__: f for f in (gelu, threshold, where, expand)},
     **{op: lambda book, op=op: piecewise(book, op) for op in ("hardtanh", "hardswish", "leaky_relu")},

@@ -11,7 +11,9 @@ bool shape_optim_draft(Draft& draft) {
     if (draft.row().family != Family::optim || first == args.end()) return false;
     const Shape shape = draft.shape();
     const size_t p = draft.pattern();
-    std::vector<Shape> shapes = {shape, {}, {7, 3}, {2, 0}, {1}};
+    // A tensor without elements has not all norms.
+    const bool is_norm = draft.row().rule == ShapeRule::listed_norms || draft.row().op == "clip_grad_norm_";
+    std::vector<Shape> shapes = {shape, {}, {7, 3}, is_norm ? Shape{5} : Shape{2, 0}, {1}};
     shapes.resize(1 + p % shapes.size());
     const bool keeps_most = p % 2 == 1;
     for (const Arg& arg : args) {
