@@ -1140,6 +1140,84 @@ def flip(book):
                      {"input": natural(shape, dtype)}, {"dims": dims}, ["out"], layout)
 
 
+REDUCTIONS = ("none", "mean", "sum")
+
+
+def element_loss(book, op, names, fill, rows, weights=()):
+    """A loss of each element and its gradient, which autograd computes. rows: keyword arguments of the function."""
+    fn = getattr(F, op) if hasattr(F, op) else focal_loss
+    forward, backward = function_of(op), function_of(op, "backward")
+    inputs = names if op != "sigmoid_focal_loss" else ("inputs", "targets")
+
+    def loss(t, reduction, row):
+        given = {n: t[n] for n in weights if t[n] is not None}
+        return fn(t[inputs[0]] if inputs[0] in t else t["input"], t[inputs[1]] if inputs[1] in t else t["target"],
+                  reduction=reduction, **given, **row)
+
+    def gradient_of(t, reduction, row):
+        x = t["input"].clone().requires_grad_()
+        y = loss({**t, "input": x}, reduction, row)
+        return torch.autograd.grad(y, x, t["grad_output"])[0]
+
+    for dtype, (i, row), reduction in itertools.product(FLOATS, enumerate(rows), REDUCTIONS):
+        for shape in [] if i and reduction != "none" else [[3, 5], [], [0, 2]] if dtype == F32 and not i else [[3, 5]]:
+            x, target = fill(shape, dtype)
+            extra = {n: uniform(shape[k + 1:], dtype, 0.2, 2) if i == 0 else None for k, n in enumerate(weights)}
+            name = "_".join([tag(dtype), label(shape), reduction, *map(str, row.values()), *["plain"] * bool(weights and i)])
+            args = {**row, "reduction": reduction}
+            book.add(forward, name, lambda t: loss(t, reduction, row), {inputs[0]: x, inputs[1]: target, **extra}, args,
+                     ["out"])
+            grad = normal(shape if reduction == "none" else [], dtype)
+            book.add(backward, name, lambda t: gradient_of(t, reduction, row),
+                     {"input": x, "target": target, "grad_output": grad, **extra}, args, ["grad_input"])
+
+
+def focal_loss(x, target, alpha, gamma, reduction):
+    """torchvision.ops.sigmoid_focal_loss."""
+    p, entropy = torch.sigmoid(x), F.binary_cross_entropy_with_logits(x, target, reduction="none")
+    alpha, gamma = float(np.float32(alpha)), float(np.float32(gamma))
+    loss = entropy * (p * (1 - target) + torch.sigmoid(-x) * target) ** gamma
+    loss = (alpha * target + (1 - alpha) * (1 - target)) * loss if alpha >= 0 else loss
+    return {"none": loss, "mean": loss.mean(), "sum": loss.sum()}[reduction]
+
+
+def ctc_loss(book):
+    """Labels one after another, or padded; lengths of 0, and labels that do not fit into the steps."""
+    def shared(t):
+        return t["log_probs"], t["targets"], t["input_lengths"], t["target_lengths"]
+
+    def run(t, numbers):
+        blank, reduction, zero_infinity = numbers
+        losses, alpha = torch._ctc_loss(*shared(t)[:2], t["input_lengths"].tolist(), t["target_lengths"].tolist(), blank,
+                                        zero_infinity)
+        out = F.ctc_loss(*shared(t), blank, reduction, zero_infinity)
+        return out, losses, alpha
+
+    def gradient_of(t, numbers):
+        blank, reduction, zero_infinity = numbers
+        x = t["log_probs"].clone().requires_grad_()
+        y = F.ctc_loss(x, *shared(t)[1:], blank, reduction, zero_infinity)
+        return torch.autograd.grad(y, x, t["grad_output"])[0]
+
+    rows = [([[1, 2, 2], [3, 1, 1]], [6, 5], [3, 2], 0), ([1, 2, 2, 3], [6, 4], [3, 1], 0),
+            ([[0, 1], [2, 2]], [4, 2], [0, 2], 3)]
+    for dtype, (i, (labels, steps, lengths, blank)), reduction in itertools.product([F32, F64], enumerate(rows),
+                                                                                    REDUCTIONS):
+        numbers = (blank, reduction, i == 2)
+        tensors = {"log_probs": derived(lambda t: torch.log_softmax(t["_x"], -1), dtype),
+                   "targets": lambda t: torch.tensor(labels), "input_lengths": lambda t: torch.tensor(steps),
+                   "target_lengths": lambda t: torch.tensor(lengths)}
+        x = {"_x": normal([6, 2, 4], dtype)}
+        args = {"blank": blank, "reduction": reduction, "zero_infinity": i == 2}
+        name = f"{tag(dtype)}_{i}_{reduction}"
+        book.add("diopiCTCLoss", name, lambda t: run(t, numbers), {**x, **tensors}, args,
+                 ["out", "neg_log_likelihood", "log_alpha"], unspecified=("log_alpha",))
+        saved = {n: lambda t, k=k: run(t, numbers)[k] for k, n in ((1, "neg_log_likelihood"), (2, "log_alpha"))}
+        grad = normal([2] if reduction == "none" else [], dtype)
+        book.add("diopiCTCLossBackward", name, lambda t: gradient_of(t, numbers),
+                 {**x, **tensors, "grad_output": grad, **saved}, args, ["grad_input"])
+
+
 def sgd(book):
     """One step of PyTorch's optimiser; a given buffer is its state after earlier steps."""
     def step(t, numbers):
@@ -1250,6 +1328,35 @@ def threshold(book):
                      lambda t: aten.threshold_backward(t["grad_output"], t["input"], 0),
                      {"input": values(SPECIAL, dtype), "grad_output": normal([10], dtype)}, {"threshold": scalar(0)},
                      ["grad_input"])
+
+
+def piecewise(book, op):
+    """hardtanh, hardswish and leaky_relu. PyTorch's gradients of NaN depend on the place of the element: its vectors and
+    its scalar code differ."""
+    book.slack = 0
+    forward, stored, backward = (function_of(op, v) for v in ("forward", "inplace", "backward"))
+    rows = {"hardtanh": [(-1, 1), (-0.7, 1.3), (2, -2), (-INF, 0.5)], "hardswish": [()],
+            "leaky_relu": [(0.01,), (-1.5,), (0,)]}[op]
+    names = {"hardtanh": ("min_val", "max_val"), "hardswish": (), "leaky_relu": ("negative_slope",)}[op]
+    rest = () if op != "leaky_relu" else (False,)
+    for dtype in FLOATS + (INTS if op == "hardtanh" else []):
+        for row in some(rows, dtype, 2) if dtype in FLOATS else [(0, 5), (1, 2.5), (7, 3)][:3 if dtype == I16 else 1]:
+            args = {n: scalar(v) for n, v in zip(names, row)}
+            special = {"special": SPECIAL} if dtype in FLOATS else {}
+            for case, numbers in {"17": None, **special}.items():
+                x = natural([17], dtype, True) if numbers is None else values(numbers, dtype)
+                name = "_".join([tag(dtype), case, *map(str, row)])
+                book.add(forward, name, lambda t: getattr(aten, op)(t["input"], *row), {"input": x}, args, ["out"])
+                if row == rows[0] and numbers is None:
+                    book.add(stored, name, lambda t: getattr(aten, op + "_")(t["input"], *row), {"input": x}, args,
+                             ["input"])
+                if dtype not in FLOATS or (op != "leaky_relu" and numbers is not None):
+                    continue
+                last = {"input_is_result": False} if op == "leaky_relu" else {}
+                book.add(backward, name,
+                         lambda t: getattr(aten, op + "_backward")(t["grad_output"], t["input"], *row, *rest),
+                         {"input": x, "grad_output": normal([17 if numbers is None else 10], dtype)},
+                         {**args, **last}, ["grad_input"])
 
 
 def pow_(book):
@@ -1750,6 +1857,56 @@ def adam(book, op):
                      dict(zip(names, row)), ["param", *state])
 
 
+def two_normal(shape, dtype):
+    return normal(shape, dtype), normal(shape, dtype)
+
+
+def shares(shape, dtype):
+    return uniform(shape, dtype, 0.01, 0.99), uniform(shape, dtype)
+
+
+def logits(shape, dtype):
+    return normal(shape, dtype, 2), uniform(shape, dtype)
+
+
+PAIR = ("input", "target")
+ELEMENT_LOSSES = {op: (op, PAIR, fill, rows, weights) for op, fill, rows, weights in [
+    ("mse_loss", two_normal, [{}], ()),
+    ("smooth_l1_loss", two_normal, [{"beta": 1.0}, {"beta": 0.3}], ()),
+    ("binary_cross_entropy", shares, [{}, {}], ("weight",)),
+    ("binary_cross_entropy_with_logits", logits, [{}, {}], ("weight", "pos_weight")),
+    ("sigmoid_focal_loss", logits, [{"alpha": 0.25, "gamma": 2.0}, {"alpha": -1.0, "gamma": 0.5}], ())]}
+
+
+def adaptive(book, op):
+    """One step of Adadelta or RMSprop of PyTorch."""
+    def run(t, numbers):
+        given = {n: float(np.float32(v)) if isinstance(v, float) else v for n, v in numbers.items()}
+        param = torch.nn.Parameter(t["param"].clone())
+        param.grad = t["grad"].clone()
+        make = torch.optim.Adadelta if op == "adadelta" else torch.optim.RMSprop
+        optimiser = make([param], foreach=False, **given)
+        state = {("momentum_buffer" if n == "momentum_buf" else n): t[n] for n in names}
+        optimiser.state[param] = {"step": torch.tensor(1.0) if op == "adadelta" else 1, **state}
+        optimiser.step()
+        return (param.detach(), *(t[n] for n in names))
+
+    if op == "adadelta":
+        names = ("square_avg", "acc_delta")
+        rows = [{"lr": lr, "rho": 0.9, "eps": 1e-6, "weight_decay": w} for lr, w in ((1.0, 0.0), (0.1, 0.3))]
+    else:
+        names = ("square_avg", "grad_avg", "momentum_buf")
+        rows = [{"lr": 0.01, "alpha": 0.99, "eps": 1e-3, "weight_decay": w, "momentum": m, "centered": c}
+                for w, m, c in ((0.0, 0.0, False), (0.3, 0.9, False), (0.0, 0.5, True))]
+    for dtype, (i, row) in itertools.product(FLOATS, enumerate(rows)):
+        for shape in ([17], [], [0, 3]) if dtype == F32 and i == 1 else ([17],):
+            tensors = {"param": normal(shape, dtype), "grad": normal(shape, dtype),
+                       **{n: uniform(shape, dtype, 1, 2) if n[-4:] != "_avg" or n[:2] == "sq" else
+                          uniform(shape, dtype, -0.5, 0.5) for n in names}}
+            book.add(function_of(op, "inplace"), f"{tag(dtype)}_{i}_{label(shape)}", lambda t: run(t, row), tensors, row,
+                     ["param", *names])
+
+
 OPERATORS = {
     **{op: lambda book, op=op: unary(book, op) for op in UNARY},
     "abs": lambda book: exact_unary(book, "abs", [*INTS, *FLOATS, C64]),
@@ -1774,8 +1931,10 @@ OPERATORS = {
     **{op: lambda book, op=op: copies(book, op) for op in ("copy_", "cast_dtype")},
     **{op: lambda book, op=op: constants(book, op) for op in ("zeros", "ones", "zero_")},
     **{op: lambda book, op=op: adam(book, op) for op in ("adam", "adamw")},
+    **{op: lambda book, op=op: adaptive(book, op) for op in ("adadelta", "rmsprop")},
     "pow": pow_,
     **{f.__name__: f for f in (gelu, threshold, where, expand)},
+    **{op: lambda book, op=op: piecewise(book, op) for op in ("hardtanh", "hardswish", "leaky_relu")},
     **{op: lambda book, op=op: triangle(book, op) for op in ("triu", "tril")},
     **{f.__name__: f for f in (embedding, layer_norm, group_norm, masked_fill, arange)},
     **{op: lambda book, op=op: binary(book, op) for op in ("add", "sub", "mul", "div")},
@@ -1784,6 +1943,8 @@ OPERATORS = {
     **{op: lambda book, op=op: products(book, op) for op in ("mm", "bmm", "matmul")},
     **{op: lambda book, op=op: added_products(book, op) for op in ("addmm", "baddbmm")},
     "nll_loss_v2": lambda book: nll_loss(book, v2=True),
+    "ctc_loss": ctc_loss,
+    **{op: lambda book, row=row: element_loss(book, *row) for op, row in ELEMENT_LOSSES.items()},
     **{op: lambda book, op=op: extreme(book, op) for op in ("max", "min")},
     **{op: lambda book, op=op: truth(book, op) for op in ("any", "all")},
     **{f.__name__: f for f in (amax, argmin, std, prod, norm, vector_norm)},

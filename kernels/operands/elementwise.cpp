@@ -52,12 +52,6 @@ diopiError_t wrap_operand(std::string_view op, View& operand, Dtype result) {
     return diopiSuccess;
 }
 
-/// A bound as an element of the result; beyond its integers it is the last of them.
-diopiScalar_t bound_as_element(const diopiScalar_t& bound, Dtype result) {
-    if (!is_integer(result)) return as_element(bound, result);
-    return whole_number(saturate_integer(number<int64_t>(bound), result));
-}
-
 /// One bound of clamp: its view, and whether there is one. `all` has the shape and the dtype of the operands so far.
 bool read_bound(const Other& bound, View& view_of_bound, diopiScalar_t& number, View& all) {
     if (bound.tensor != nullptr) {

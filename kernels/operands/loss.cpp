@@ -63,4 +63,62 @@ diopiError_t read_gradient(Loss& loss, const View& grad_input, const View& grad_
     return unsupported(loss.op, "grad_input", grad_input.dtype, "a real dtype");
 }
 
+namespace {
+
+/// One weight for all elements, where none is given.
+View no_weight() {
+    static const double one = 1;
+    return element(const_cast<double*>(&one), Dtype::float64);
+}
+
+/// Refuses a loss, or its gradient, that is not floating, or has another shape than the reduction gives it.
+diopiError_t check_reduced(const ElementLoss& loss, std::string_view argument, const View& v) {
+    if (!is_floating(v.dtype)) return unsupported(loss.op, argument, v.dtype, "a floating dtype");
+    const bool none = loss.reduction == ReductionNone;
+    return check_shape(loss.op, argument, v, none ? loss.input.shape : ShapeView());
+}
+
+diopiError_t read_elements(ElementLoss& loss) {
+    if (const diopiError_t error = check_computable(loss.op, "input", loss.input); error != diopiSuccess) return error;
+    if (loss.reduction < ReductionNone || loss.reduction > ReductionSum) {
+        return refuse(loss.op, "reduction is " + std::to_string(loss.reduction) + ", wanted none, mean or sum");
+    }
+    if (const diopiError_t error = check_shape(loss.op, "target", loss.target, loss.input.shape);
+        error != diopiSuccess) {
+        return error;
+    }
+    loss.ins.push_back(loss.input);
+    loss.ins.push_back(loss.target);
+    for (const LossWeight& weight : loss.weights) {
+        loss.ins.push_back(weight.tensor == nullptr ? no_weight() : view(weight.tensor));
+        if (!broadcasts_to(loss.ins.back().shape, loss.input.shape)) {
+            return wrong_shape(loss.op, weight.name, loss.ins.back().shape, "one that broadcasts to input's");
+        }
+    }
+    for (const View& in : loss.ins) {
+        if (is_complex(in.dtype)) return unsupported(loss.op, "an operand", in.dtype, "a real dtype");
+    }
+    return check_rank(loss.op, "input", loss.input);
+}
+
+}  // namespace
+
+bool ElementLoss::computes_in_float64() const {
+    return std::ranges::any_of(ins, [](const View& in) { return !is_half(in.dtype) && in.dtype != Dtype::float32; });
+}
+
+diopiError_t read_element_loss(ElementLoss& loss, const View& out) {
+    const diopiError_t error = read_elements(loss);
+    return error != diopiSuccess ? error : check_reduced(loss, "out", out);
+}
+
+diopiError_t read_element_gradient(ElementLoss& loss, const View& grad_input, const View& grad_output) {
+    loss.ins.push_back(grad_output);
+    diopiError_t error = read_elements(loss);
+    if (error == diopiSuccess) error = check_reduced(loss, "grad_output", grad_output);
+    if (error == diopiSuccess) error = check_shape(loss.op, "grad_input", grad_input, loss.input.shape);
+    if (error != diopiSuccess || is_floating(grad_input.dtype)) return error;
+    return unsupported(loss.op, "grad_input", grad_input.dtype, "a floating dtype");
+}
+
 }  // namespace diopi::operands

@@ -1,9 +1,11 @@
-/// The arguments of losses over classes, read and checked. Shared by the backends cpu and cuda.
+/// The arguments of losses over classes, and of losses of each element, read and checked. Shared by the backends cpu
+/// and cuda.
 #pragma once
 
 #include <diopi/diopirt.h>
 
 #include <string_view>
+#include <vector>
 
 #include "kernels/operands/view.hpp"
 
@@ -38,5 +40,31 @@ struct Loss {
 [[nodiscard]] diopiError_t check_reduced(const Loss& loss, std::string_view argument, const View& v);
 /// read_loss for the backward functions. Refuses gradients that do not fit the loss.
 [[nodiscard]] diopiError_t read_gradient(Loss& loss, const View& grad_input, const View& grad_output);
+
+/// A weight of a loss, which broadcasts to its input; null: 1 for all.
+struct LossWeight {
+    diopiConstTensorHandle_t tensor;
+    std::string_view name;
+};
+
+/// The arguments that losses of each element share.
+struct ElementLoss {
+    std::string_view op;
+    diopiReduction_t reduction;
+    View input, target;
+    std::vector<LossWeight> weights{};
+    /// The operands of an element: grad_output for a gradient, input, target, and the weights. Set by the functions
+    /// below.
+    std::vector<View> ins{};
+
+    /// Whether float32 does not hold all operands.
+    [[nodiscard]] bool computes_in_float64() const;
+};
+
+/// Sets `ins`. Refuses tensors that are not real, an input that is not floating, a target of another shape, weights
+/// that do not broadcast to it, a reduction that does not exist, and an out that does not fit it.
+[[nodiscard]] diopiError_t read_element_loss(ElementLoss& loss, const View& out);
+/// The same for the gradient.
+[[nodiscard]] diopiError_t read_element_gradient(ElementLoss& loss, const View& grad_input, const View& grad_output);
 
 }  // namespace diopi::operands

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 #include "kernels/operands/view.hpp"
@@ -42,6 +43,14 @@ struct AdamFactors {
                 static_cast<C>(n.eps)};
     }
 };
+
+/// A tensor of a step, and its argument.
+struct StepTensor {
+    View view;
+    std::string_view name;
+};
+/// Refuses tensors that are not floating, or of another shape than the first one, the parameter.
+[[nodiscard]] diopiError_t check_step(std::string_view op, std::span<const StepTensor> tensors);
 
 /// The tensors of a step of gradient descent. Refuses those that are not floating, or of another shape than param.
 struct SgdTensors {

@@ -43,6 +43,11 @@ diopiScalar_t as_element(const diopiScalar_t& x, Dtype dtype) {
     return x;
 }
 
+diopiScalar_t bound_as_element(const diopiScalar_t& bound, Dtype dtype) {
+    if (!is_integer(dtype)) return as_element(bound, dtype);
+    return whole_number(saturate_integer(number<int64_t>(bound), dtype));
+}
+
 int category(Dtype dtype) { return is_complex(dtype) ? 3 : is_floating(dtype) ? 2 : is_integer(dtype) ? 1 : 0; }
 
 Dtype result_dtype(const View& a, const View& b) {

@@ -25,6 +25,9 @@ template <class T>
 [[nodiscard]] bool is_whole(const diopiScalar_t& scalar);
 /// The number as an element of that dtype: rounded once, cut off, or a truth value.
 [[nodiscard]] diopiScalar_t as_element(const diopiScalar_t& scalar, Dtype dtype);
+/// A bound as an element of that dtype: a fraction for integers is cut off, and a bound beyond them is the last of
+/// them.
+[[nodiscard]] diopiScalar_t bound_as_element(const diopiScalar_t& bound, Dtype dtype);
 
 /// 3 complex, 2 floating, 1 integer, 0 bool.
 [[nodiscard]] int category(Dtype dtype);

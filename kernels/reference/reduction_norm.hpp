@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "kernels/reference/operand.hpp"
+#include "kernels/reference/power.hpp"
 #include "kernels/reference/sum.hpp"
 
 namespace diopi::reference {
@@ -14,15 +15,6 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 inline void require_floating(diopiConstTensorHandle_t input) {
     const Dtype dtype = view_of(input).dtype;
     if (kind_of(dtype) != Kind::kFloating) refuse_dtype("input", dtype, "a floating dtype");
-}
-
-inline double power(double x, double p) { return std::pow(x, p); }
-/// The exponent is rounded, too. Source of the function's error: OpenCL C, 16 ulp.
-inline Inexact power(const Inexact& x, double p) {
-    const double result = std::pow(x.value, p);
-    if (x.value == 0 || p == 0 || !std::isfinite(result)) return result;
-    const double slope = x.error < x.value ? std::fabs(p) / (x.value - x.error) : kInfinity;
-    return Inexact::rounded(result, x.error > 0 ? slope * x.error * result : 0, 32 + std::fabs(p * std::log(x.value)));
 }
 
 /// The extreme magnitude; NaN if there is one.

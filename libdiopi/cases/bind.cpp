@@ -280,7 +280,7 @@ int output_of_gradient(const Row& forward, const Arg& arg) {
 /// "grad_input" for the gradient of `input`, whatever the C function calls it; empty for an output that is no gradient.
 std::string_view gradient_word(const Arg& arg) {
     if (!arg.is_output) return {};
-    return arg.name.starts_with("grad_") ? arg.name : arg.alias.starts_with("grad_") ? arg.alias : std::string_view();
+    return arg.alias.starts_with("grad_") ? arg.alias : arg.name.starts_with("grad_") ? arg.name : std::string_view();
 }
 
 }  // namespace

@@ -309,15 +309,19 @@ bool optimise(Draft& draft) {
     const Shape shape = draft.shape();
     const auto p = static_cast<int64_t>(draft.pattern());
     const bool keeps_most = p % 2 == 1 && draft.level(Factor::kAbsent) == 0;
+    bool lacks_state = false;
     for (const Arg& arg : draft.row().args()) {
         if (!arg.is_tensor()) continue;
         draft.add(arg.name, shape, draft.dtype(), {arg.has_meaning ? Fill::kRand : Fill::kRandn});
+        lacks_state = lacks_state || draft.made().tensors.back().absent;
     }
+    const bool is_rmsprop = draft.row().op == "rmsprop", needs_state = is_rmsprop && !lacks_state;
     constexpr double kRates[] = {0.1, 0.001, 1, 0};
     constexpr double kDecays[] = {0, 0.01, 0.5};
     draft.set("lr", kRates[p % 4]);
     draft.set("weight_decay", kDecays[p % 3]);
-    draft.set("momentum", p % 3 == 0 ? 0.0 : 0.9);
+    draft.set("momentum", p % 3 == 0 || (is_rmsprop && lacks_state) ? 0.0 : 0.9);
+    draft.set("centered", needs_state && p % 2 == 0);
     draft.set("dampening", p % 4 == 1 ? 0.5 : 0.0);
     // nesterov needs a momentum and no dampening.
     draft.set("nesterov", p == 2 || p == 4);
@@ -365,6 +369,9 @@ bool shape_draft(Draft& draft) {
         case ShapeRule::ordered:
         case ShapeRule::cumulative:
             return shape_sort_draft(draft);
+        case ShapeRule::loss:
+        case ShapeRule::ctc_loss:
+            return shape_loss_draft(draft);
         case ShapeRule::matmul:
             return matmul(draft);
         case ShapeRule::add_product:

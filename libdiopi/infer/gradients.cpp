@@ -25,7 +25,8 @@ Specs gradients(Call& call, const ResultHints&) {
     const auto args = call.row->args();
     for (size_t i = 0; i < args.size(); ++i) {
         if (!args[i].is_output || !args[i].name.starts_with("grad_")) continue;
-        const Tensor* of = tensor_named(call, args[i].name.substr(5));
+        const std::string_view word = args[i].alias.starts_with("grad_") ? args[i].alias : args[i].name;
+        const Tensor* of = tensor_named(call, word.substr(5));
         const IntList* sizes = args[i].name == "grad_input" && of == nullptr ? call.ints("input_sizes") : nullptr;
         if (of == nullptr && args[i].name == "grad_input") of = call.tensor("grad_output");
         if (of == nullptr && sizes != nullptr) of = call.tensor("grad");

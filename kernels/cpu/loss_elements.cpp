@@ -1,0 +1,319 @@
+/// Losses of each element, and their gradients. A reduced loss sums the losses of one chunk of elements after the other
+/// in double. Formulas with logarithms compute in double.
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <vector>
+
+#include "kernels/cpu/operands.hpp"
+#include "kernels/cpu/operators.hpp"
+#include "kernels/entries/entries.hpp"
+#include "kernels/operands/loss.hpp"
+
+namespace diopi::cpu {
+
+namespace {
+
+/// out = f(in[0], ..., in[kIns - 1]) on arrays of T.
+template <size_t kIns, class T, class F>
+void elements_loop(void* const* out, const void* const* in, int64_t n, const void* state) {
+    const F f = *static_cast<const F*>(state);
+    T* o = static_cast<T*>(out[0]);
+    const T *a = static_cast<const T*>(in[0]), *b = static_cast<const T*>(in[1]);
+    const T* c = kIns > 2 ? static_cast<const T*>(in[2]) : nullptr;
+    const T* d = kIns > 3 ? static_cast<const T*>(in[3]) : nullptr;
+    const T* e = kIns > 4 ? static_cast<const T*>(in[4]) : nullptr;
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; ++i) {
+        if constexpr (kIns == 2)
+            o[i] = f(a[i], b[i]);
+        else if constexpr (kIns == 3)
+            o[i] = f(a[i], b[i], c[i]);
+        else if constexpr (kIns == 4)
+            o[i] = f(a[i], b[i], c[i], d[i]);
+        else
+            o[i] = f(a[i], b[i], c[i], d[i], e[i]);
+    }
+}
+
+/// In lanes, so that it runs on vectors and grows its error slowly.
+template <class T>
+double sum_of(const T* x, int64_t n) {
+    constexpr int64_t kLanes = 16;
+    double lanes[kLanes] = {};
+    int64_t i = 0;
+    for (; i + kLanes <= n; i += kLanes) {
+        for (int64_t l = 0; l < kLanes; ++l) lanes[l] += static_cast<double>(x[i + l]);
+    }
+    for (int64_t l = 0; i < n; ++i, ++l) lanes[l] += static_cast<double>(x[i]);
+    for (int64_t half = kLanes / 2; half > 0; half /= 2) {
+        for (int64_t l = 0; l < half; ++l) lanes[l] += lanes[l + half];
+    }
+    return lanes[0];
+}
+
+constexpr int64_t kChunk = 1 << 13;  ///< elements whose losses stay in the first two levels of the cache
+
+/// Elements `first` to `first` + n of a dense tensor; a tensor of one element stays as it is.
+struct Chunk {
+    int64_t size, stride = 1;
+    explicit Chunk(int64_t n) : size(n) {}
+    [[nodiscard]] View of(const View& v, int64_t first) const {
+        View part = v;
+        part.shape = {&size, 1};
+        part.strides = {&stride, 1};
+        part.numel = size;
+        part.data = v.data + first * v.item_size();
+        return part;
+    }
+};
+
+/// The losses of all elements in memory, one chunk after the other where each operand is dense or a single element.
+template <class T>
+diopiError_t sum_losses(diopiContextHandle_t ctx, const ElementLoss& loss, const TileOp& tile_op, double& sum) {
+    const int64_t n = loss.input.numel;
+    const auto is_one = [](const View& in) { return in.shape.empty(); };
+    const bool is_dense = std::ranges::all_of(loss.ins, [&](const View& in) {
+        return is_one(in) || (in.is_contiguous() && std::ranges::equal(in.shape, loss.input.shape));
+    });
+    const auto add = best<sum_of<T>>();
+    if (!is_dense || loss.input.shape.empty()) {
+        View losses;
+        diopiError_t error = require(ctx, loss.input.shape, tile_op.compute, losses);
+        if (error == diopiSuccess) error = for_each_tile(ctx, loss.op, {&losses, 1}, loss.ins, tile_op);
+        if (error == diopiSuccess) sum = add(losses.as<T>(), n);
+        return error;
+    }
+    std::vector<double> sums(static_cast<size_t>((n + kChunk - 1) / kChunk));
+    std::atomic<diopiError_t> failed = diopiSuccess;
+    parallel_for(static_cast<int64_t>(sums.size()), kChunk, tile_op.loop, [&](int64_t begin, int64_t end) {
+        std::vector<T> losses(kChunk);
+        std::vector<View> parts(loss.ins);
+        for (int64_t k = begin; k < end; ++k) {
+            const int64_t first = k * kChunk;
+            const Chunk chunk(std::min(kChunk, n - first));
+            for (size_t i = 0; i < parts.size(); ++i) {
+                parts[i] = is_one(loss.ins[i]) ? loss.ins[i] : chunk.of(loss.ins[i], first);
+            }
+            const View part = chunk.of(element(losses.data(), tile_op.compute), 0);
+            const diopiError_t error = for_each_tile(ctx, loss.op, {&part, 1}, parts, tile_op);
+            if (error != diopiSuccess) failed = error;
+            sums[static_cast<size_t>(k)] = add(losses.data(), chunk.size);
+        }
+    });
+    sum = sum_of(sums.data(), static_cast<int64_t>(sums.size()));
+    return failed;
+}
+
+/// Runs f(op, T()) with the tiles of F on the operands of the loss. kWide: F computes in double for any dtype.
+template <bool kWide, size_t kIns, template <class> class F, class Run, class... Numbers>
+diopiError_t with_tiles(const ElementLoss& loss, const Run& run, Numbers... numbers) {
+    const auto in_type = [&]<class T>(Dtype compute) {
+        const F<T> f{static_cast<T>(numbers)...};
+        const TileOp tile_op{compute, best<elements_loop<kIns, T, F<T>>>(), &f,
+                             kWide ? Loop::transcendental : Loop::arithmetic};
+        return run.template operator()<T>(tile_op);
+    };
+    if (kWide || loss.computes_in_float64()) return in_type.template operator()<double>(Dtype::float64);
+    return in_type.template operator()<float>(Dtype::float32);
+}
+
+/// out = F of each element, or their sum or mean.
+template <bool kWide, size_t kIns, template <class> class F, class... Numbers>
+diopiError_t lose(diopiContextHandle_t ctx, ElementLoss loss, diopiTensorHandle_t out, Numbers... numbers) {
+    const View y = view(out);
+    if (const diopiError_t error = read_element_loss(loss, y); error != diopiSuccess) return error;
+    const auto run = [&]<class T>(const TileOp& tile_op) {
+        if (loss.reduction == ReductionNone) return for_each_tile(ctx, loss.op, {&y, 1}, loss.ins, tile_op);
+        double sum = 0;
+        const diopiError_t error = sum_losses<T>(ctx, loss, tile_op, sum);
+        if (loss.reduction == ReductionMean) sum /= static_cast<double>(loss.input.numel);
+        if (error == diopiSuccess) copy(element(&sum, Dtype::float64), y);
+        return error;
+    };
+    return with_tiles<kWide, kIns, F>(loss, run, numbers...);
+}
+
+/// grad_input = F of each element, whose first operand is grad_output and whose first number is 1, or 1 / n under mean.
+template <bool kWide, size_t kIns, template <class> class F, class... Numbers>
+diopiError_t lose_backward(diopiContextHandle_t ctx, ElementLoss loss, diopiTensorHandle_t grad_input,
+                           diopiConstTensorHandle_t grad_output, Numbers... numbers) {
+    const View gx = view(grad_input), g = view(grad_output);
+    if (const diopiError_t error = read_element_gradient(loss, gx, g); error != diopiSuccess) return error;
+    const double scale = loss.reduction == ReductionMean ? 1 / static_cast<double>(loss.input.numel) : 1;
+    const auto run = [&]<class T>(const TileOp& tile_op) {
+        return for_each_tile(ctx, loss.op, {&gx, 1}, loss.ins, tile_op);
+    };
+    return with_tiles<kWide, kIns, F>(loss, run, scale, numbers...);
+}
+
+// ---- squares and distances ----
+
+template <class T>
+struct Square {
+    T operator()(T x, T t) const { return (x - t) * (x - t); }
+};
+template <class T>
+struct SquareSlope {
+    T scale;
+    T operator()(T g, T x, T t) const { return T(2) * scale * (x - t) * g; }
+};
+
+template <class T>
+struct SmoothDistance {
+    T beta, factor;  ///< 1 / (2 beta)
+    T operator()(T x, T t) const {
+        const T d = std::fabs(x - t);
+        return d < beta ? d * d * factor : d - T(0.5) * beta;
+    }
+};
+template <class T>
+struct SmoothDistanceSlope {
+    T scale, beta;
+    T operator()(T g, T x, T t) const {
+        const T d = x - t, inside = d / beta;
+        const T slope = d <= -beta ? T(-1) : d >= beta ? T(1) : inside;
+        return scale * slope * g;
+    }
+};
+
+diopiError_t mse_loss(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out,
+                      diopiConstTensorHandle_t input, diopiConstTensorHandle_t target, diopiReduction_t reduction) {
+    return lose<false, 2, Square>(ctx, {op, reduction, view(input), view(target)}, out);
+}
+diopiError_t mse_loss_backward(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t grad_input,
+                               diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
+                               diopiConstTensorHandle_t target, diopiReduction_t reduction) {
+    return lose_backward<false, 3, SquareSlope>(ctx, {op, reduction, view(input), view(target)}, grad_input,
+                                                grad_output);
+}
+diopiError_t smooth_l1_loss(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out,
+                            diopiConstTensorHandle_t input, diopiConstTensorHandle_t target, diopiReduction_t reduction,
+                            double beta) {
+    if (beta < 0) return refuse(op, "beta is below 0, wanted none below it");
+    return lose<false, 2, SmoothDistance>(ctx, {op, reduction, view(input), view(target)}, out, beta, 0.5 / beta);
+}
+diopiError_t smooth_l1_loss_backward(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t grad_input,
+                                     diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
+                                     diopiConstTensorHandle_t target, diopiReduction_t reduction, double beta) {
+    return lose_backward<false, 3, SmoothDistanceSlope>(ctx, {op, reduction, view(input), view(target)}, grad_input,
+                                                        grad_output, beta);
+}
+
+// ---- binary cross entropy; w and p are weights ----
+
+template <class T>
+struct Entropy {
+    T operator()(T x, T t, T w) const {
+        const T first = std::log(x), rest = std::log1p(-x);
+        return w * ((t - 1) * (rest < -100 ? -100 : rest) - t * (first < -100 ? -100 : first));
+    }
+};
+template <class T>
+struct EntropySlope {
+    T scale;
+    T operator()(T g, T x, T t, T w) const {
+        const T spread = x * (1 - x);
+        return g * w * scale * ((x - t) / (spread < 1e-12 ? 1e-12 : spread));
+    }
+};
+
+/// The logistic functions of x and of -x, and the logarithm of the first.
+struct Logistic {
+    double x, small, of_minus, of_plus;
+    explicit Logistic(double argument) : x(argument), small(std::exp(-std::fabs(argument))) {
+        const double large = 1 / (1 + small), other = small * large;
+        of_plus = x < 0 ? other : large;
+        of_minus = x < 0 ? large : other;
+    }
+    [[nodiscard]] double log() const { return (x < 0 ? x : 0) - std::log1p(small); }
+};
+
+template <class T>
+struct LogitEntropy {
+    T operator()(T x, T t, T w, T p) const {
+        return w * ((1 - t) * x - (1 + (p - 1) * t) * ((x > 0 ? 0 : x) - std::log1p(std::exp(-std::fabs(x)))));
+    }
+};
+template <class T>
+struct LogitEntropySlope {
+    T scale;
+    T operator()(T g, T x, T t, T w, T p) const {
+        return g * w * scale * ((p * t + 1 - t) * (1 / (1 + std::exp(-x))) - p * t);
+    }
+};
+
+diopiError_t bce_loss(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out,
+                      diopiConstTensorHandle_t input, diopiConstTensorHandle_t target, diopiConstTensorHandle_t weight,
+                      diopiReduction_t reduction) {
+    return lose<true, 3, Entropy>(ctx, {op, reduction, view(input), view(target), {{weight, "weight"}}}, out);
+}
+diopiError_t bce_loss_backward(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t grad_input,
+                               diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
+                               diopiConstTensorHandle_t target, diopiConstTensorHandle_t weight,
+                               diopiReduction_t reduction) {
+    return lose_backward<true, 4, EntropySlope>(ctx, {op, reduction, view(input), view(target), {{weight, "weight"}}},
+                                                grad_input, grad_output);
+}
+diopiError_t bce_with_logits(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out,
+                             diopiConstTensorHandle_t input, diopiConstTensorHandle_t target,
+                             diopiConstTensorHandle_t weight, diopiConstTensorHandle_t pos_weight,
+                             diopiReduction_t reduction) {
+    const ElementLoss loss{op, reduction, view(input), view(target), {{weight, "weight"}, {pos_weight, "pos_weight"}}};
+    return lose<true, 4, LogitEntropy>(ctx, loss, out);
+}
+diopiError_t bce_with_logits_backward(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t grad_input,
+                                      diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
+                                      diopiConstTensorHandle_t target, diopiConstTensorHandle_t weight,
+                                      diopiConstTensorHandle_t pos_weight, diopiReduction_t reduction) {
+    const ElementLoss loss{op, reduction, view(input), view(target), {{weight, "weight"}, {pos_weight, "pos_weight"}}};
+    return lose_backward<true, 5, LogitEntropySlope>(ctx, loss, grad_input, grad_output);
+}
+
+// ---- focal loss: the entropy times a power of the probability of the other class ----
+
+template <class T>
+struct Focal {
+    T alpha, gamma;
+
+    [[nodiscard]] T share(T t) const { return alpha < 0 ? T(1) : alpha * t + (1 - alpha) * (1 - t); }
+    T operator()(T x, T t) const {
+        const Logistic s(x);
+        const T other = s.of_plus * (1 - t) + s.of_minus * t;
+        return share(t) * ((1 - t) * x - s.log()) * std::pow(other, gamma);
+    }
+};
+template <class T>
+struct FocalSlope {
+    T scale, alpha, gamma;
+
+    T operator()(T g, T x, T t) const {
+        const Logistic s(x);
+        const T other = s.of_plus * (1 - t) + s.of_minus * t;
+        T slope = (s.of_plus * (1 - t) - s.of_minus * t) * std::pow(other, gamma);
+        if (gamma != 0) {
+            const T turn = s.of_plus * s.of_minus * (1 - 2 * t);
+            slope += gamma * std::pow(other, gamma - 1) * turn * ((1 - t) * x - s.log());
+        }
+        return scale * g * Focal<T>{alpha, gamma}.share(t) * slope;
+    }
+};
+
+diopiError_t sigmoid_focal_loss(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out,
+                                diopiConstTensorHandle_t inputs, diopiConstTensorHandle_t targets, float alpha,
+                                float gamma, diopiReduction_t reduction) {
+    return lose<true, 2, Focal>(ctx, {op, reduction, view(inputs), view(targets)}, out, alpha, gamma);
+}
+diopiError_t sigmoid_focal_loss_backward(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t grad_output,
+                                         diopiConstTensorHandle_t input, diopiConstTensorHandle_t target,
+                                         diopiTensorHandle_t grad_input, float gamma, float alpha,
+                                         diopiReduction_t reduction) {
+    return lose_backward<true, 3, FocalSlope>(ctx, {op, reduction, view(input), view(target)}, grad_input, grad_output,
+                                              alpha, gamma);
+}
+
+}  // namespace
+
+#include "kernels/entries/loss_elements.inc"
+
+}  // namespace diopi::cpu

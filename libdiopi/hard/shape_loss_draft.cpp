@@ -1,0 +1,68 @@
+/// The tensors and parameters of hard cases of losses of each element, and of sequences.
+#include <algorithm>
+
+#include "hard/draft.hpp"
+
+namespace diopi {
+
+namespace {
+
+void set_reduction(Draft& draft) {
+    constexpr const char* kReductions[] = {"mean", "sum", "none"};
+    draft.set("reduction", std::string(kReductions[draft.level(Factor::kOther) % 3]));
+}
+
+/// Probabilities for the arguments whose values have a meaning.
+bool lose_elements(Draft& draft) {
+    const Shape shape = draft.shape();
+    const size_t p = draft.pattern();
+    Shape narrow = shape;
+    if (p % 4 == 1) narrow.clear();
+    if (p % 4 == 2 && !narrow.empty()) narrow.erase(narrow.begin());
+    if (p % 4 == 3 && !narrow.empty()) narrow.front() = 1;
+    for (const Arg& arg : draft.row().args()) {
+        if (!arg.is_tensor() || arg.is_output) continue;
+        const bool is_weight = arg.optional;
+        const FillSpec values = arg.has_meaning ? FillSpec{Fill::kUniform, 0.001, 0.999} : FillSpec{Fill::kRandn};
+        draft.add(arg.name, is_weight ? narrow : shape, draft.dtype(),
+                  is_weight ? FillSpec{Fill::kUniform, 0.1, 2} : values);
+    }
+    constexpr double kBetas[] = {1, 0, 0.1, 3};
+    constexpr double kPowers[] = {2, 0, 0.5, 3};
+    draft.set("beta", kBetas[p % 4]);
+    draft.set("gamma", kPowers[p % 4]);
+    draft.set("alpha", p < 4 ? 0.25 : -1.0);
+    set_reduction(draft);
+    return true;
+}
+
+bool lose_sequence(Draft& draft) {
+    const size_t p = draft.pattern(), form = draft.level(Factor::kForm);
+    const int64_t size = std::max<int64_t>(draft.size(257), 2);
+    const int64_t steps = form % 3 == 0 ? size : 12, samples = form % 3 == 1 ? size : 3;
+    const int64_t classes = form % 3 == 2 ? size : 7, labels = p % 2 == 0 ? 5 : 1;
+    const auto whole = [&](std::string_view arg, Shape shape, int64_t low, int64_t end) {
+        draft.add(arg, std::move(shape), Dtype::int64,
+                  {Fill::kRandint, static_cast<double>(low), static_cast<double>(end)});
+    };
+    draft.add("log_probs", {steps, samples, classes}, draft.dtype(), {Fill::kLogSoftmax});
+    draft.made().tensors.back().requires_grad = true;
+    // The blank is no label: PyTorch reads others there.
+    const int64_t first = p % 3 == 0 ? 1 : 0;
+    whole("targets", p % 2 == 0 ? Shape{samples, labels} : Shape{samples}, first, classes - 1 + first);
+    whole("input_lengths", {samples}, p < 4 ? 1 : steps, steps + 1);
+    whole("target_lengths", {samples}, p % 4 == 2 ? 0 : 1, labels + 1);
+    draft.set("blank", p % 3 == 0 ? int64_t{0} : classes - 1);
+    draft.set("zero_infinity", p < 6);
+    set_reduction(draft);
+    return true;
+}
+
+}  // namespace
+
+bool shape_loss_draft(Draft& draft) {
+    if (draft.row().rule == ShapeRule::loss) return lose_elements(draft);
+    return draft.row().rule == ShapeRule::ctc_loss && lose_sequence(draft);
+}
+
+}  // namespace diopi
