@@ -125,8 +125,8 @@ def column_major(shape):
 
 
 def channels_last(shape):
-    n, c, *sides = shape
-    return [math.prod(shape[1:]), 1, *(c * math.prod(sides[i + 1:]) for i in range(len(sides)))]
+    _, c, *sides = shape
+    return [c * math.prod(sides), 1, *(c * math.prod(sides[i + 1:]) for i in range(len(sides)))]
 
 
 def gapped(shape):
@@ -378,33 +378,108 @@ CONV = {  # input, weight, bias, stride, padding, dilation, groups, layout
 }
 
 
-def conv2d(book):
-    def backward(t, wanted, bias, stride, padding, dilation, groups):
-        batched = [x if x.dim() == 4 else x[None] for x in (t["grad_output"], t["input"])]
-        grads = aten.convolution_backward(*batched, t["weight"], bias, stride, padding, dilation, False, [0, 0],
-                                          groups, wanted)
+CONV3D = {
+    "plain": ([2, 3, 3, 4, 3], [4, 3, 2, 3, 2], True, [1, 1, 1], [0, 0, 0], [1, 1, 1], 1, None),
+    "stride": ([1, 2, 4, 5, 6], [3, 2, 2, 3, 3], True, [2, 1, 3], [1, 0, 2], [1, 2, 1], 1, None),
+    "groups": ([2, 4, 3, 3, 2], [4, 2, 2, 2, 1], False, [1, 1, 1], [1, 0, 0], [2, 1, 1], 2, None),
+    "depthwise": ([1, 3, 3, 2, 4], [3, 1, 2, 2, 3], True, [1, 1, 2], [0, 1, 1], [1, 1, 1], 3, channels_last),
+    "pointwise": ([2, 5, 2, 1, 3], [3, 5, 1, 1, 1], True, [1, 1, 1], [0, 0, 0], [1, 1, 1], 1, None),
+    "unbatched": ([2, 3, 3, 2], [3, 2, 2, 2, 2], True, [1, 1, 1], [0, 0, 0], [1, 1, 1], 1, None),
+}
+
+CONV_TRANSPOSE = {  # the same with output_padding
+    "plain": ([2, 3, 4, 3], [3, 4, 3, 2], True, [1, 1], [0, 0], [1, 1], [0, 0], 1, None),
+    "stride": ([1, 2, 3, 4], [2, 3, 3, 3], True, [2, 3], [1, 2], [1, 1], [1, 2], 1, None),
+    "dilation": ([1, 2, 4, 3], [2, 2, 3, 2], False, [1, 2], [2, 1], [2, 3], [0, 1], 1, None),
+    "more_than_stride": ([1, 2, 3, 2], [2, 3, 2, 2], True, [1, 1], [1, 0], [3, 2], [2, 1], 1, None),
+    "groups": ([2, 4, 3, 3], [4, 3, 2, 3], True, [2, 1], [1, 1], [1, 1], [0, 0], 2, None),
+    "depthwise": ([1, 5, 3, 4], [5, 1, 3, 3], False, [2, 1], [1, 1], [1, 1], [1, 0], 5, channels_last),
+    "pointwise": ([2, 5, 3, 2], [5, 3, 1, 1], True, [1, 1], [0, 0], [1, 1], [0, 0], 1, None),
+    "unbatched": ([3, 4, 3], [3, 2, 2, 2], True, [2, 2], [0, 0], [1, 1], [0, 0], 1, None),
+    "empty_batch": ([0, 3, 4, 5], [3, 2, 2, 3], True, [1, 1], [0, 0], [1, 1], [0, 0], 1, None),
+}
+
+CONV_TRANSPOSE3D = {
+    "plain": ([2, 3, 2, 3, 2], [3, 4, 2, 3, 2], True, [1, 1, 1], [0, 0, 0], [1, 1, 1], [0, 0, 0], 1, None),
+    "stride": ([1, 2, 3, 2, 3], [2, 3, 2, 3, 2], True, [2, 1, 3], [1, 0, 1], [1, 2, 1], [1, 1, 2], 1, None),
+    "groups": ([2, 4, 2, 2, 3], [4, 1, 2, 2, 1], False, [1, 2, 1], [0, 1, 0], [1, 1, 1], [0, 1, 0], 2, channels_last),
+    "unbatched": ([2, 3, 2, 2], [2, 3, 2, 2, 2], True, [1, 1, 1], [1, 0, 0], [1, 1, 1], [0, 0, 0], 1, None),
+}
+
+
+def convolutions(book, sides, op, table, few, transposed=False):
+    function = f"diopi{'ConvTranspose' if transposed else 'Convolution'}{sides}d"
+    names = ("stride", "padding", "dilation", "output_padding", "groups")
+    names = names if transposed else (*names[:3], names[4])
+
+    def backward(t, wanted, bias, args):
+        batched = [x if x.dim() == sides + 2 else x[None] for x in (t["grad_output"], t["input"])]
+        grads = aten.convolution_backward(*batched, t["weight"], bias, args["stride"], args["padding"],
+                                          args["dilation"], transposed, args.get("output_padding", [0] * sides),
+                                          args["groups"], wanted)
         grads = [g if on else None for g, on in zip(grads, wanted)]
         return [grads[0].reshape(t["input"].shape) if wanted[0] else None, *grads[1:]]
 
-    for dtype, (case, (shape, kernel, bias, *numbers, layout)) in crossed(FLOATS, CONV, 9):
+    # PyTorch 1.13 refuses sound transposed convolutions of bfloat16.
+    dtypes = [F16, F32, F64] if transposed else FLOATS
+    for dtype, (case, (shape, kernel, bias, *numbers, layout)) in crossed(dtypes, table, few):
         name = f"{tag(dtype)}_{case}"
-        args = dict(zip(("stride", "padding", "dilation", "groups"), numbers))
+        args = dict(zip(names, numbers))
+        channels = kernel[1] * args["groups"] if transposed else kernel[0]
         tensors = {"input": normal(shape, dtype), "weight": normal(kernel, dtype, 0.5),
-                   "bias": normal([kernel[0]], dtype) if bias else None}
-        forward = lambda t: F.conv2d(t["input"], t["weight"], t["bias"], *numbers)
+                   "bias": normal([channels], dtype) if bias else None}
+        forward = lambda t: getattr(F, op)(t["input"], t["weight"], t["bias"], **args)
         layout = {"input": layout} if layout else None
-        book.add("diopiConvolution2d", name, forward, tensors, args, ["out"], layout)
+        book.add(function, name, forward, tensors, args, ["out"], layout)
         out = forward({n: v({}) if v else v for n, v in tensors.items()} if dtype in (F32, F64) else
                       {n: v({}).to(F64) if v else v for n, v in tensors.items()})
-        sizes = [kernel[0]] if bias else None
+        sizes = [channels] if bias else None
         tensors = {"input": tensors["input"], "weight": tensors["weight"], "_bias": tensors["bias"],
                    "grad_output": normal(out.shape, dtype)}
         masks = {"": [True, True, bias]}
         if case == "plain" and dtype in (F16, F32):
             masks |= {"_no_grad_input": [False, True, True], "_only_grad_input": [True, False, False]}
         for suffix, wanted in masks.items():
-            book.add("diopiConvolution2dBackward", name + suffix, lambda t: backward(t, wanted, sizes, *numbers),
+            book.add(function + "Backward", name + suffix, lambda t: backward(t, wanted, sizes, args),
                      tensors, {**args, "bias_sizes": sizes}, ["grad_input", "grad_weight", "grad_bias"], layout)
+
+
+WINDOWS = {  # image, kernel_size, dilation, padding, stride
+    "plain": ([2, 3, 4, 5], [2, 3], [1, 1], [0, 0], [1, 1]),
+    "numbers": ([1, 2, 6, 5], [3, 2], [2, 1], [1, 0], [2, 3]),
+    "padded": ([1, 2, 3, 4], [2, 2], [1, 2], [3, 1], [1, 2]),
+    "pointwise": ([2, 1, 2, 3], [1, 1], [1, 1], [0, 0], [1, 1]),
+    "unbatched": ([2, 3, 4], [2, 2], [1, 1], [0, 1], [1, 2]),
+}
+
+
+def im2col(book):
+    for dtype, (case, (shape, *numbers)) in crossed(FLOATS, WINDOWS, 3):
+        book.add("diopiIm2Col", f"{tag(dtype)}_{case}", lambda t: F.unfold(t["input"], *numbers),
+                 {"input": normal(shape, dtype)},
+                 dict(zip(("kernel_size", "dilation", "padding", "stride"), numbers)), ["out"])
+
+
+def col2im(book):
+    book.slack = 0  # PyTorch rounds after each addition
+    for dtype, (case, (shape, *numbers)) in crossed(FLOATS, WINDOWS, 3):
+        columns = F.unfold(torch.zeros(shape), *numbers).shape
+        args = {"output_size": shape[-2:], **dict(zip(("kernel_size", "dilation", "padding", "stride"), numbers))}
+        book.add("diopiCol2Im", f"{tag(dtype)}_{case}", lambda t: F.fold(t["input"], **args),
+                 {"input": normal(columns, dtype)}, args, ["out"])
+
+
+def unfold(book):
+    for dtype, (shape, dim, size, step) in crossed(ORDERED, [([3, 7], 1, 3, 2), ([5, 2, 3], 0, 2, 1), ([6], -1, 2, 4),
+                                                             ([], 0, 1, 2), ([2, 0], 1, 0, 3), ([4], 0, 0, 1)], 3):
+        name, args = f"{tag(dtype)}_{label(shape)}_dim{dim}_{size}_{step}", {"dim": dim, "size": size, "step": step}
+        book.add("diopiUnfold", name, lambda t: t["input"].unfold(dim, size, step).clone(),
+                 {"input": natural(shape, dtype)}, args, ["out"])
+        if dtype in FLOATS:
+            windows = torch.zeros(shape).unfold(dim, size, step).shape
+            book.add("diopiUnfoldBackward", name,
+                     lambda t: aten.unfold_backward(t["grad_output"], shape, dim, size, step),
+                     {"grad_output": normal(windows, dtype)}, {**args, "input_sizes": shape}, ["grad_input"])
 
 
 BATCH_NORM = {  # shape, training, weight and bias, running statistics, momentum, eps, layout
@@ -1949,7 +2024,12 @@ OPERATORS = {
     **{op: lambda book, op=op: truth(book, op) for op in ("any", "all")},
     **{f.__name__: f for f in (amax, argmin, std, prod, norm, vector_norm)},
     **{f.__name__: f for f in (sort, argsort, topk, cumsum)},
-    **{f.__name__: f for f in (fill_, relu, conv2d, batch_norm, linear, nll_loss, cross_entropy, argmax, cat, flip, sgd)},
+    "conv2d": lambda book: convolutions(book, 2, "conv2d", CONV, 9),
+    "conv3d": lambda book: convolutions(book, 3, "conv3d", CONV3D, 2),
+    "conv_transpose2d": lambda book: convolutions(book, 2, "conv_transpose2d", CONV_TRANSPOSE, 3, True),
+    "conv_transpose3d": lambda book: convolutions(book, 3, "conv_transpose3d", CONV_TRANSPOSE3D, 2, True),
+    **{f.__name__: f for f in (im2col, col2im, unfold)},
+    **{f.__name__: f for f in (fill_, relu, batch_norm, linear, nll_loss, cross_entropy, argmax, cat, flip, sgd)},
     **{f"{kind}{sides}d": lambda book, f=f, sides=sides: f(book, sides)
        for kind, f in (("max_pool", max_pool), ("adaptive_avg_pool", adaptive_avg_pool), ("avg_pool", avg_pool),
                        ("adaptive_max_pool", adaptive_max_pool), ("pool", pool_of_mode)) for sides in (1, 2, 3)},

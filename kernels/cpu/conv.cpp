@@ -3,10 +3,10 @@
 #include "kernels/cpu/conv.hpp"
 
 #include "kernels/cpu/bfloat16_units.hpp"
+#include "kernels/cpu/conv_bias.hpp"
 #include "kernels/cpu/conv_float64.hpp"
 #include "kernels/cpu/conv_parts.hpp"
 #include "kernels/cpu/conv_plans.hpp"
-#include "kernels/cpu/norm_channels.hpp"
 #include "kernels/cpu/operators.hpp"
 #include "kernels/cpu/view.hpp"
 #include "kernels/entries/entries.hpp"
@@ -43,26 +43,6 @@ diopiError_t forward_float64(diopiContextHandle_t ctx, ConvProblem p, const View
     return staging.finish();
 }
 
-/// grad_bias[c] = the sum of grad_out over all dimensions but the channels.
-diopiError_t bias_gradient(diopiContextHandle_t ctx, diopiTensorHandle_t grad_bias, const View& grad_out,
-                           const ConvShape& s) {
-    Staging staging(ctx);
-    auto* sums = staging.out<double>(grad_bias);
-    const ChannelShape shape{s.count, s.out_channels, s.out_area(), layout_of(grad_out)};
-    if (grad_out.dtype == Dtype::float64) {
-        const auto* g = staging.in<double>(grad_out, shape.layout);
-        if (staging.error() == diopiSuccess) channel_sums(shape, g, sums);
-    } else {
-        const auto* g = staging.in<float>(grad_out, shape.layout);
-        if (staging.error() == diopiSuccess) channel_sums(shape, g, sums);
-    }
-    return staging.finish();
-}
-
-struct ConvGradients {
-    diopiTensorHandle_t input, weight;
-};
-
 template <class T>
 diopiError_t backward(diopiContextHandle_t ctx, ConvProblem p, const ConvGradients& grads, const View& grad_out,
                       const View& input, const View& weight) {
@@ -85,12 +65,6 @@ diopiError_t backward(diopiContextHandle_t ctx, ConvProblem p, const ConvGradien
         if (error != diopiSuccess) return error;
     }
     return staging.finish();
-}
-
-bool gradients_suit_units(const ConvGradients& grads, const View& grad_out, const View& input, const View& weight) {
-    return (grads.input == nullptr || suit_bfloat16_units(grad_out, weight)) &&
-           (grads.weight == nullptr || suit_bfloat16_units(grad_out, input)) &&
-           (grads.input != nullptr || grads.weight != nullptr);
 }
 
 diopiError_t backward_float64(diopiContextHandle_t ctx, ConvProblem p, const ConvGradients& grads, const View& grad_out,
@@ -116,7 +90,8 @@ diopiError_t convolution(diopiContextHandle_t ctx, std::string_view op, size_t s
     ConvProblem problem;
     const View x = view(input), w = view(weight), y = view(out);
     diopiError_t error = read_convolution(op, sides, x, w, y, {stride, padding, dilation, groups}, problem.shape);
-    if (error == diopiSuccess && bias != nullptr) error = check_bias(op, "bias", view(bias), problem.shape);
+    if (error == diopiSuccess && bias != nullptr)
+        error = check_bias(op, "bias", view(bias), problem.shape.out_channels);
     if (error != diopiSuccess || y.numel == 0) return error;
     const Images images(sides, x), outputs(sides, y);
     problem.input = layout_of(images.view()), problem.out = layout_of(outputs.view()), problem.weight = layout_of(w);
@@ -143,8 +118,8 @@ diopiError_t convolution_backward(diopiContextHandle_t ctx, std::string_view op,
     const Images images(sides, x), outputs(sides, g);
     problem.input = layout_of(images.view()), problem.out = layout_of(outputs.view()), problem.weight = layout_of(w);
     if (grad_bias != nullptr) {
-        const diopiError_t failed = bias_gradient(ctx, grad_bias, outputs.view(), problem.shape);
-        if (failed != diopiSuccess) return failed;
+        error = bias_gradient(ctx, grad_bias, outputs.view());
+        if (error != diopiSuccess) return error;
     }
     if (problem.shape.is_empty()) {
         fill({grad_input, grad_weight}, 0);

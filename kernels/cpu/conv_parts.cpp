@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "kernels/cpu/bfloat16_units.hpp"
 #include "kernels/cpu/onednn_api.hpp"
 #include "kernels/cpu/threads.hpp"
 
@@ -132,6 +133,12 @@ diopiError_t weight_gradient(diopiContextHandle_t ctx, const ConvProblem& p, con
     });
     if (error == diopiSuccess && parts.images > 1) add_up(sums, parts.images, numel, grad_weight);
     return error;
+}
+
+bool gradients_suit_units(const ConvGradients& grads, const View& grad_out, const View& input, const View& weight) {
+    return (grads.input == nullptr || suit_bfloat16_units(grad_out, weight)) &&
+           (grads.weight == nullptr || suit_bfloat16_units(grad_out, input)) &&
+           (grads.input != nullptr || grads.weight != nullptr);
 }
 
 }  // namespace diopi::cpu

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "kernels/cpu/conv_bias.hpp"
 #include "kernels/cpu/onednn_api.hpp"
-#include "kernels/cpu/threads.hpp"
 
 namespace diopi::cpu {
 
@@ -196,15 +196,6 @@ Plan make_pointwise(const ConvProblem& p, bool transposed) {
 Plan make_pointwise_forward(const ConvProblem& p) { return make_pointwise(p, false); }
 Plan make_pointwise_backward(const ConvProblem& p) { return make_pointwise(p, true); }
 
-void add_bias(const ConvShape& s, const float* bias, float* out) {
-    parallel_for(s.count * s.out_channels, s.out_area(), [&](int64_t first, int64_t last) {
-        for (int64_t plane = first; plane < last; ++plane) {
-            const float b = bias[plane % s.out_channels];
-            for (int64_t i = plane * s.out_area(); i < (plane + 1) * s.out_area(); ++i) out[i] += b;
-        }
-    });
-}
-
 }  // namespace
 
 bool ConvProblem::is_product() const {
@@ -219,7 +210,8 @@ diopiError_t convolve(diopiContextHandle_t ctx, const ConvProblem& p, const Conv
     if (p.is_product() && !(p.has_bias && p.type == Type::bf16)) {
         const diopiError_t error = run_plan(ctx, kPointwise, p, make_pointwise_forward, {m.input, m.weight, m.out});
         if (error != diopiSuccess) return error;
-        if (p.has_bias) add_bias(p.shape, static_cast<const float*>(m.bias), static_cast<float*>(m.out));
+        const ChannelShape out{p.shape.count, p.shape.out_channels, p.shape.out_area(), p.out};
+        if (p.has_bias) add_bias(out, static_cast<const float*>(m.bias), static_cast<float*>(m.out));
         return diopiSuccess;
     }
     return p.has_bias ? run_plan(ctx, kForward, p, make_forward, {m.input, m.weight, m.out, m.bias})

@@ -158,7 +158,7 @@ struct Channels {
     /// Refuses one that does not fit.
     [[nodiscard]] static diopiError_t check(std::string_view op, std::string_view argument, const View& v,
                                             const ConvShape& shape) {
-        const diopiError_t error = check_bias(op, argument, v, shape);
+        const diopiError_t error = check_bias(op, argument, v, shape.out_channels);
         if (error != diopiSuccess || v.shape.size() == 1 || is_contiguous(v.shape, v.strides)) return error;
         return wrong_shape(op, argument, v.shape, to_string(Shape{shape.out_channels}));
     }

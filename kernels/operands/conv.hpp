@@ -31,16 +31,23 @@ struct ConvShape {
     [[nodiscard]] bool is_empty() const;
     /// Whether each window is one element and they are all elements: a matrix product for each image and group.
     [[nodiscard]] bool is_pointwise() const;
+    /// Whether out has all places of the window on in. A transposed convolution may lack some.
+    [[nodiscard]] bool has_all_places() const;
 };
 
 /// Refuses an input that is not an image of a floating dtype, and a weight, numbers or an out that do not fit it.
 [[nodiscard]] diopiError_t read_convolution(std::string_view op, size_t sides, const View& input, const View& weight,
                                             const View& out, const ConvArguments& arguments, ConvShape& shape);
+/// The same for a transposed convolution, as the convolution whose input gradient it is: `shape.out` is of the
+/// function's input, `shape.in` of its out. weight: (out_channels, channels / groups, kernel).
+[[nodiscard]] diopiError_t read_transposed(std::string_view op, size_t sides, const View& input, const View& weight,
+                                           const View& out, const ConvArguments& arguments, diopiSize_t output_padding,
+                                           ConvShape& shape);
 /// Refuses gradients of another shape than their tensors; each may be null.
 [[nodiscard]] diopiError_t check_gradients(std::string_view op, diopiConstTensorHandle_t grad_input, const View& input,
                                            diopiConstTensorHandle_t grad_weight, const View& weight);
-/// Refuses a bias, or its gradient, without one element for each output channel.
+/// Refuses a bias, or its gradient, without one element for each of the channels.
 [[nodiscard]] diopiError_t check_bias(std::string_view op, std::string_view argument, const View& bias,
-                                      const ConvShape& shape);
+                                      int64_t channels);
 
 }  // namespace diopi::operands

@@ -71,18 +71,29 @@ bool fits(const Image& image, const Window& window, size_t sides = 2) {
     return (sides == 1 || window.reach(0) <= height) && window.reach(1) <= image.width;
 }
 
+/// A convolution, or a transposed one, of as many sides as the images of its row have.
 bool convolve(Draft& draft) {
     const Image image(draft);
     const Window& window = kWindows[draft.pattern()];
-    if (!fits(image, window)) return false;
+    const Row& row = draft.row();
+    const auto sides = static_cast<size_t>(row.args()[static_cast<size_t>(row.find("input"))].spatial_dims);
+    const bool is_transposed = row.rule == ShapeRule::conv_transpose;
+    if (!is_transposed && !fits(image, window, sides)) return false;
     // Groups: none, each channel alone, or two.
     const size_t other = draft.level(Factor::kOther);
     const int64_t groups = other == 1 ? image.channels : other == 2 && image.channels % 2 == 0 ? 2 : 1;
     const int64_t outputs = groups == 1 ? 5 : 2 * groups;
-    draft.add("input", image.shape());
-    draft.add("weight", {outputs, image.channels / groups, window.kernel[0], window.kernel[1]});
+    Shape weight{outputs, image.channels / groups};
+    if (is_transposed) weight = {image.channels, outputs / groups};
+    if (sides > 2) weight.push_back(window.kernel[0]);
+    weight.insert(weight.end(), window.kernel.begin(), window.kernel.end());
+    draft.add("input", image.shape(sides));
+    draft.add("weight", weight);
     draft.add("bias", {outputs});
-    set_window(draft, window);
+    set_window(draft, window, sides);
+    // The largest one that the steps in both directions allow.
+    const auto least = [&](size_t side) { return std::max(window.stride[side], window.dilation[side]) - 1; };
+    if (is_transposed) draft.set("output_padding", Shape(sides, std::min(least(0), least(1))));
     draft.set("groups", groups);
     return true;
 }
@@ -189,12 +200,67 @@ bool lose(Draft& draft) {
     return true;
 }
 
+/// Images to columns of windows.
+bool unfold_image(Draft& draft) {
+    const Image image(draft);
+    const Window& window = kWindows[draft.pattern()];
+    if (!fits(image, window)) return false;
+    draft.add("input", image.shape());
+    set_window(draft, window);
+    return true;
+}
+
+/// Columns of windows to images.
+bool fold_image(Draft& draft) {
+    const Image image(draft);
+    const Window& window = kWindows[draft.pattern()];
+    if (!fits(image, window)) return false;
+    Shape shape = image.shape();
+    int64_t windows = 1;
+    for (const size_t side : {0, 1}) {
+        windows *= (shape[shape.size() - 2 + side] - window.reach(side)) / window.stride[side] + 1;
+    }
+    draft.set("output_size", Shape(shape.end() - 2, shape.end()));
+    shape.pop_back();
+    shape.back() = windows;
+    shape[shape.size() - 2] *= window.kernel[0] * window.kernel[1];
+    draft.add("input", shape);
+    set_window(draft, window);
+    return true;
+}
+
+/// Windows along one dim: next to each other, apart, overlapping, one of all elements, and empty ones.
+bool unfold_dim(Draft& draft) {
+    const Shape shape = draft.shape();
+    const auto rank = std::ssize(shape);
+    const size_t p = draft.pattern();
+    const int64_t dim = rank == 0 ? 0 : static_cast<int64_t>(p) % rank;
+    const int64_t length = rank == 0 ? 1 : shape[static_cast<size_t>(dim)];
+    const int64_t sizes[kPatterns] = {1, 2, 3, length, 0, 5, 7, length / 2},
+                  steps[kPatterns] = {1, 2, 1, 1, 1, 3, 9, 1};
+    // Windows that overlap much have many times the elements of the tensor.
+    constexpr int64_t kMostElements = 4'000'000;
+    if (sizes[p] > length || numel(shape) * sizes[p] / steps[p] > kMostElements) return false;
+    draft.add("input", shape);
+    draft.set("dim", p % 2 == 0 || rank == 0 ? dim : dim - rank);
+    draft.set("size", sizes[p]);
+    draft.set("step", steps[p]);
+    return true;
+}
+
 }  // namespace
 
 bool shape_network_draft(Draft& draft) {
     switch (draft.row().rule) {
         case ShapeRule::convolution:
+        case ShapeRule::conv_transpose:
             return convolve(draft);
+        case ShapeRule::im2col:
+            return unfold_image(draft);
+        case ShapeRule::col2im:
+            return fold_image(draft);
+        case ShapeRule::unfold:
+            return unfold_dim(draft);
         case ShapeRule::pool:
             return pool(draft);
         case ShapeRule::adaptive_pool:

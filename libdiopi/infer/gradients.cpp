@@ -55,6 +55,17 @@ int64_t convolution_terms(const Call& call, std::string_view output) {
     return ratio(grad.numel(), grad.shape[1]);
 }
 
+/// The same with the roles exchanged: an element of out has at most C / groups times the kernel terms.
+int64_t conv_transpose_terms(const Call& call, std::string_view output) {
+    const Tensor& weight = *call.tensor("weight");
+    if (output == "out") {
+        return ratio(weight.numel(), weight.shape[1] * std::max<int64_t>(call.integer("groups", 1), 1)) + 1;
+    }
+    if (output == "grad_input") return ratio(weight.numel(), weight.shape[0]);
+    const Tensor& summed = *call.tensor(output == "grad_weight" ? "input" : "grad_output");
+    return ratio(summed.numel(), summed.shape[1]);
+}
+
 int64_t linear_terms(const Call& call, std::string_view output) {
     const Tensor& weight = *call.tensor("weight");
     if (output == "out") return weight.shape[1] + 1;
@@ -131,6 +142,10 @@ int64_t accumulation_length(const Call& call, const OutputSpec& output) {
         terms = matmul_terms(call, output);
     } else if (rule == ShapeRule::convolution) {
         terms = convolution_terms(call, arg);
+    } else if (rule == ShapeRule::conv_transpose) {
+        terms = conv_transpose_terms(call, arg);
+    } else if (rule == ShapeRule::col2im) {
+        terms = numel(*call.ints("kernel_size"));
     } else if (call.row->rule == ShapeRule::reduce_sum || call.row->rule == ShapeRule::reduce_mean) {
         terms = ratio(call.tensor("input")->numel(), numel(output.spec.shape));
     } else if (rule == ShapeRule::cumulative) {
@@ -147,7 +162,7 @@ int64_t accumulation_length(const Call& call, const OutputSpec& output) {
 bool is_product(const Call& call, const OutputSpec& output) {
     const ShapeRule rule = forward_rule(*call.row);
     const bool multiplies = rule == ShapeRule::linear || rule == ShapeRule::matmul || rule == ShapeRule::add_product ||
-                            rule == ShapeRule::convolution;
+                            rule == ShapeRule::convolution || rule == ShapeRule::conv_transpose;
     return multiplies && call.row->args()[output.arg].name != "grad_bias";
 }
 

@@ -55,6 +55,75 @@ TEST_CASE("parameters too large for any tensor are refused and do not wrap") {
     CHECK_THAT(refusal(convolution(1, 0, 1, kHuge)), Catch::Contains("channels"));
 }
 
+TEST_CASE("a transposed convolution has the sizes of PyTorch's, and refuses those without elements") {
+    const auto spread = [](int64_t stride, int64_t padding, int64_t output_padding, int64_t dilation, int64_t groups) {
+        Call call = call_of("diopiConvTranspose2d");
+        call["input"] = meta({1, 4, 5, 8});
+        call["weight"] = meta({4, 3, 3, 2});
+        call["stride"] = IntList{stride};
+        call["padding"] = IntList{padding};
+        call["output_padding"] = IntList{output_padding};
+        call["dilation"] = IntList{dilation};
+        call["groups"] = groups;
+        return call;
+    };
+    Call call = spread(3, 1, 2, 2, 2);
+    const auto specs = infer(call, {});
+    REQUIRE(specs.ok());
+    CHECK(specs->front().spec.shape == Shape{1, 6, 17, 24});
+    CHECK_THAT(refusal(spread(2, 0, 2, 1, 1)), Catch::Contains("output_padding below stride or dilation"));
+    CHECK_THAT(refusal(spread(1, 5, 0, 1, 1)), Catch::Contains("has no element at spatial dim 0"));
+    CHECK_THAT(refusal(spread(kHuge, 0, 0, 1, 1)), Catch::Contains("has no element at spatial dim 0"));
+    CHECK_THAT(refusal(spread(1, 0, 0, 1, 3)), Catch::Contains("a multiple of groups 3"));
+    CHECK_THAT(refusal(spread(1, 0, 0, 1, kHuge)), Catch::Contains("a multiple of groups"));
+}
+
+TEST_CASE("images and their columns have each other's sizes") {
+    Call columns = call_of("diopiIm2Col"), images = call_of("diopiCol2Im");
+    columns["input"] = meta({2, 3, 7, 6});
+    images["output_size"] = IntList{7, 6};
+    for (Call* call : {&columns, &images}) {
+        (*call)["kernel_size"] = IntList{2, 3};
+        (*call)["stride"] = IntList{2};
+        (*call)["padding"] = IntList{1, 0};
+        (*call)["dilation"] = IntList{1};
+    }
+    images["input"] = meta({2, 18, 8});
+    auto specs = infer(columns, {});
+    REQUIRE(specs.ok());
+    CHECK(specs->front().spec.shape == Shape{2, 18, 8});
+    specs = infer(images, {});
+    REQUIRE(specs.ok());
+    CHECK(specs->front().spec.shape == Shape{2, 3, 7, 6});
+    images["input"] = meta({2, 18, 9});
+    CHECK_THAT(refusal(images), Catch::Contains("must be (N, C, 8)"));
+    images["input"] = meta({2, 17, 8});
+    CHECK_THAT(refusal(images), Catch::Contains("that the 6 elements of a window divide"));
+    columns["kernel_size"] = IntList{10, 3};
+    CHECK_THAT(refusal(columns), Catch::Contains("has no window"));
+}
+
+TEST_CASE("windows along a dim are a dim, and their elements another") {
+    const auto windows = [](const Shape& shape, int64_t dim, int64_t size, int64_t step) {
+        Call call = call_of("diopiUnfold");
+        call["input"] = meta(shape);
+        call["dim"] = dim;
+        call["size"] = size;
+        call["step"] = step;
+        return call;
+    };
+    const auto shape_of = [](Call call) {
+        const auto specs = infer(call, {});
+        REQUIRE(specs.ok());
+        return specs->front().spec.shape;
+    };
+    CHECK(shape_of(windows({4, 7, 2}, 1, 3, 2)) == Shape{4, 3, 2, 3});
+    CHECK(shape_of(windows({5}, -1, 0, 2)) == Shape{3, 0});
+    CHECK(shape_of(windows({}, 0, 1, 2)) == Shape{1});
+    CHECK_THAT(refusal(windows({4}, 0, 5, 1)), Catch::Contains("size 5 must be 0 to 4"));
+    CHECK_THAT(refusal(windows({4}, 0, 2, 0)), Catch::Contains("step 0 positive"));
+}
+
 TEST_CASE("an output larger than any memory is refused") {
     Call add = call_of("diopiAdd");
     add["input"] = meta({int64_t{1} << 40, 1});

@@ -85,6 +85,13 @@ double spread_sums(const Call& call) {
     return sums(count(call, "input"), count(&weight) / static_cast<double>(std::max<int64_t>(weight.shape[0], 1)));
 }
 
+/// The gradients of input and weight take as many operations as the forward call, each.
+double spread_sum_gradients(const Call& call) {
+    const double one = spread_sums(call);
+    return one * ((call.tensor("grad_input") != nullptr ? 1 : 0) + (call.tensor("grad_weight") != nullptr ? 1 : 0)) +
+           (call.tensor("grad_bias") != nullptr ? count(call, "grad_output") : 0);
+}
+
 double windows(const Call& call) {
     const IntList* kernel = call.ints("kernel_size");
     if (kernel == nullptr || kernel->empty()) return count(call, "out");

@@ -1,0 +1,333 @@
+#include "kernels/reference/conv_groups.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "kernels/reference/blas.hpp"
+#include "kernels/reference/sides.hpp"
+#include "kernels/reference/sum.hpp"
+
+namespace diopi::reference {
+
+namespace {
+
+/// The buffer of unfolded columns holds as many rows of an image's output as fit in these bytes.
+constexpr int64_t kColumnBytes = int64_t{32} << 20;
+/// Up to this many (input, output) channel pairs in a group the plain loops run.
+constexpr int64_t kDirectPairs = 4;
+
+constexpr std::string_view kKernelSides[] = {"kL", "kH, kW", "kD, kH, kW"};
+constexpr std::string_view kKernelSide[3][3] = {{"", "", "kL"}, {"", "kH", "kW"}, {"kD", "kH", "kW"}};
+
+/// Depth, height and width.
+using Numbers = std::array<int64_t, 3>;
+
+/// The numbers of the sides that the images have, the last ones.
+Numbers read_numbers(size_t sides, diopiSize_t list, std::string_view argument, int64_t least) {
+    const Shape values = numbers_of(sides, list, argument);
+    for (const int64_t value : values) {
+        if (value < least) {
+            refuse(std::string(argument) + " is " + to_string(list_of(list)) + ", wanted " + std::to_string(least) +
+                   " or more");
+        }
+    }
+    Numbers numbers{};
+    std::ranges::copy(values, numbers.end() - static_cast<std::ptrdiff_t>(sides));
+    return numbers;
+}
+
+/// The image (Cin, sides) of an input (N, Cin, sides) or (Cin, sides).
+ShapeView image_of(size_t sides, ShapeView input) {
+    if (input.size() == sides + 1 || input.size() == sides + 2) return input.last(sides + 1);
+    const std::string image(side_names(sides));
+    refuse("input has shape " + to_string(input) + ", wanted (N, Cin, " + image + ") or (Cin, " + image + ")");
+}
+
+/// Reads the numbers of the sides, and calls visit(side, its number among all, the name of its kernel) for each side
+/// that the images have.
+template <class Visit>
+void set_sides(size_t sides, ShapeView kernel, const ConvArguments& arguments, Geometry& g, Visit&& visit) {
+    const Numbers stride = read_numbers(sides, arguments.stride, "stride", 1);
+    const Numbers padding = read_numbers(sides, arguments.padding, "padding", 0);
+    const Numbers dilation = read_numbers(sides, arguments.dilation, "dilation", 1);
+    Side* const all[] = {&g.z, &g.y, &g.x};
+    for (size_t d = 3 - sides; d < 3; ++d) {
+        Side& side = *all[d];
+        side = {1, kernel[kernel.size() - (3 - d)], stride[d], padding[d], dilation[d], 1};
+        visit(side, d, kKernelSide[sides - 1][d]);
+    }
+}
+
+}  // namespace
+
+void Side::set_output(std::string_view name) {
+    const int64_t room = in + 2 * padding - dilation * (kernel - 1) - 1;
+    if (kernel < 1 || room < 0) {
+        refuse("weight has " + std::string(name) + " " + std::to_string(kernel) +
+               ", wanted 1 or more and, with dilation " + std::to_string(dilation) + ", at most the padded input of " +
+               std::to_string(in + 2 * padding));
+    }
+    out = room / stride + 1;
+}
+
+void Side::set_input(std::string_view name, int64_t surplus) {
+    in = (out - 1) * stride - 2 * padding + dilation * (kernel - 1) + surplus + 1;
+    if (out < 1 || kernel < 1 || in < 1 || surplus >= std::max(stride, dilation)) {
+        refuse("with " + std::string(name) + " " + std::to_string(kernel) + " and output_padding " +
+               std::to_string(surplus) + " an input side of " + std::to_string(out) + " gives " + std::to_string(in) +
+               " elements, wanted 1 or more, and an output_padding below stride or dilation");
+    }
+}
+
+Range Side::inside(int64_t tap) const {
+    const int64_t shift = padding - tap * dilation;
+    const int64_t low = shift <= 0 ? 0 : (shift + stride - 1) / stride;
+    const int64_t last = in - 1 + shift;
+    const int64_t high = last < 0 ? 0 : last / stride + 1;
+    return {low, std::min(high, out)};
+}
+
+bool Geometry::is_direct() const { return in_channels * out_channels <= kDirectPairs; }
+
+bool Geometry::is_pointwise() const {
+    const auto stands_still = [](const Side& s) {
+        return s.kernel == 1 && s.stride == 1 && s.padding == 0 && s.in == s.out;
+    };
+    return stands_still(z) && stands_still(y) && stands_still(x);
+}
+
+int64_t Geometry::rows_per_tile() const {
+    const int64_t row_bytes = std::max<int64_t>(depth() * x.out * static_cast<int64_t>(sizeof(double)), 1);
+    return std::clamp<int64_t>(kColumnBytes / row_bytes, 1, std::max<int64_t>(out_rows(), 1));
+}
+
+Geometry geometry_of(size_t sides, ShapeView input, ShapeView weight, const ConvArguments& arguments) {
+    const ShapeView image = image_of(sides, input);
+    const int64_t groups = arguments.groups;
+    if (groups < 1 || image[0] % groups != 0) {
+        refuse("groups is " + std::to_string(groups) + ", wanted a divisor of the " + std::to_string(image[0]) +
+               " input channels");
+    }
+    if (weight.size() != sides + 2 || weight[0] % groups != 0 || weight[1] != image[0] / groups) {
+        refuse("weight has shape " + to_string(weight) + ", wanted (Cout, " + std::to_string(image[0] / groups) + ", " +
+               std::string(kKernelSides[sides - 1]) + ") with Cout a multiple of " + std::to_string(groups));
+    }
+    Geometry g{input.size() == sides + 2 ? input[0] : 1, groups, weight[1], weight[0] / groups, {}, {}, {}, {}};
+    g.result_shape.assign(input.begin(), input.end());
+    g.result_shape[input.size() - sides - 1] = weight[0];
+    set_sides(sides, weight.last(sides), arguments, g, [&](Side& side, size_t d, std::string_view name) {
+        const size_t from_end = 3 - d;
+        side.in = input[input.size() - from_end];
+        side.set_output(name);
+        g.result_shape[input.size() - from_end] = side.out;
+    });
+    return g;
+}
+
+Geometry transposed_geometry_of(size_t sides, ShapeView input, ShapeView weight, const ConvArguments& arguments,
+                                diopiSize_t output_padding) {
+    const ShapeView image = image_of(sides, input);
+    const int64_t groups = arguments.groups;
+    if (groups < 1 || image[0] % groups != 0) {
+        refuse("groups is " + std::to_string(groups) + ", wanted a divisor of the " + std::to_string(image[0]) +
+               " input channels");
+    }
+    if (weight.size() != sides + 2 || weight[0] != image[0]) {
+        refuse("weight has shape " + to_string(weight) + ", wanted (" + std::to_string(image[0]) + ", Cout / groups, " +
+               std::string(kKernelSides[sides - 1]) + ")");
+    }
+    const Numbers surplus = read_numbers(sides, output_padding, "output_padding", 0);
+    Geometry g{input.size() == sides + 2 ? input[0] : 1, groups, weight[1], weight[0] / groups, {}, {}, {}, {}};
+    g.result_shape.assign(input.begin(), input.end());
+    g.result_shape[input.size() - sides - 1] = weight[1] * groups;
+    set_sides(sides, weight.last(sides), arguments, g, [&](Side& side, size_t d, std::string_view name) {
+        const size_t from_end = 3 - d;
+        side.out = input[input.size() - from_end];
+        side.set_input(name, surplus[d]);
+        g.result_shape[input.size() - from_end] = side.in;
+    });
+    return g;
+}
+
+Geometry windows_of(int64_t channels, ShapeView image, diopiSize_t kernel, const ConvArguments& arguments) {
+    const size_t sides = image.size();
+    Geometry g{1, 1, channels, 1, {}, {}, {}, {}};
+    const Numbers taps = read_numbers(sides, kernel, "kernel_size", 1);
+    set_sides(sides, ShapeView(taps).last(sides), arguments, g, [&](Side& side, size_t d, std::string_view name) {
+        side.in = image[image.size() - (3 - d)];
+        side.set_output(name);
+    });
+    return g;
+}
+
+namespace {
+
+/// Calls visit(first, positions) for each row of the unfolded columns: for each
+/// channel and tap the output rows in `rows`, x.out columns each. Positions are those along x that lie inside, `first`
+/// the offset in the image of the first one of them, -1 where there is none.
+template <class Visit>
+void for_each_column_row(const Geometry& g, Range rows, Visit&& visit) {
+    for (int64_t k = 0; k < g.depth(); ++k) {
+        const int64_t j = k % g.x.kernel;
+        const int64_t i = k / g.x.kernel % g.y.kernel;
+        const int64_t h = k / (g.x.kernel * g.y.kernel) % g.z.kernel;
+        const int64_t c = k / g.taps();
+        const Range x = g.x.inside(j);
+        for (int64_t row = rows.low; row < rows.high; ++row) {
+            const int64_t iz = g.z.source(row / g.y.out, h);
+            const int64_t iy = g.y.source(row % g.y.out, i);
+            const bool is_inside = g.z.holds(iz) && g.y.holds(iy) && x.low < x.high;
+            const int64_t first = c * g.in_area() + (iz * g.y.in + iy) * g.x.in + g.x.source(x.low, j);
+            visit(is_inside ? first : -1, x);
+        }
+    }
+}
+
+}  // namespace
+
+void unfold(const Geometry& g, const double* image, Range rows, double* columns) {
+    for_each_column_row(g, rows, [&](int64_t first, Range x) {
+        std::fill_n(columns, first < 0 ? g.x.out : x.low, 0.0);
+        if (first >= 0) {
+            for (int64_t k = 0; k < x.high - x.low; ++k) columns[x.low + k] = image[first + k * g.x.stride];
+            std::fill_n(columns + x.high, g.x.out - x.high, 0.0);
+        }
+        columns += g.x.out;
+    });
+}
+
+void fold(const Geometry& g, const double* columns, Range rows, double* image) {
+    for_each_column_row(g, rows, [&](int64_t first, Range x) {
+        for (int64_t k = 0; first >= 0 && k < x.high - x.low; ++k) image[first + k * g.x.stride] += columns[x.low + k];
+        columns += g.x.out;
+    });
+}
+
+namespace {
+
+/// Calls visit(weight index, output offset, input offset, length) for each run of an output row that one weight
+/// touches, in the planes of one group; steps are 1 in the output and stride in the input.
+template <class Visit>
+void for_each_run(const Geometry& g, Visit&& visit) {
+    for (int64_t o = 0; o < g.out_channels; ++o) {
+        for (int64_t tap = 0; tap < g.depth(); ++tap) {
+            const int64_t j = tap % g.x.kernel;
+            const int64_t i = tap / g.x.kernel % g.y.kernel;
+            const int64_t h = tap / (g.x.kernel * g.y.kernel) % g.z.kernel;
+            const int64_t c = tap / g.taps();
+            const Range x = g.x.inside(j), y = g.y.inside(i), z = g.z.inside(h);
+            if (x.low >= x.high) continue;
+            for (int64_t oz = z.low; oz < z.high; ++oz) {
+                for (int64_t oy = y.low; oy < y.high; ++oy) {
+                    const int64_t in_row = g.z.source(oz, h) * g.y.in + g.y.source(oy, i);
+                    visit(o * g.depth() + tap, o * g.out_area() + (oz * g.y.out + oy) * g.x.out + x.low,
+                          c * g.in_area() + in_row * g.x.in + g.x.source(x.low, j), x.high - x.low);
+                }
+            }
+        }
+    }
+}
+
+/// Calls visit(rows, columns, pitch) tile by tile with the unfolded columns of one image's group.
+template <class Visit>
+void for_each_tile(const Geometry& g, const double* image, std::vector<double>& buffer, Visit&& visit) {
+    if (g.is_pointwise()) return visit(Range{0, g.out_rows()}, image, g.out_area());
+    const int64_t step = g.rows_per_tile();
+    buffer.resize(static_cast<size_t>(g.depth() * step * g.x.out));
+    for (int64_t low = 0; low < g.out_rows(); low += step) {
+        const Range rows{low, std::min(low + step, g.out_rows())};
+        unfold(g, image, rows, buffer.data());
+        visit(rows, buffer.data(), (rows.high - rows.low) * g.x.out);
+    }
+}
+
+}  // namespace
+
+void forward_group(const Geometry& g, const double* image, const double* weight, std::vector<double>& buffer,
+                   double* out) {
+    if (g.is_direct()) {
+        std::fill_n(out, g.out_channels * g.out_area(), 0.0);
+        for_each_run(g, [&](int64_t at_weight, int64_t at_out, int64_t at_in, int64_t n) {
+            const double factor = weight[at_weight];
+            double* __restrict to = out + at_out;
+            const double* __restrict from = image + at_in;
+            if (g.x.stride == 1) {
+                for (int64_t k = 0; k < n; ++k) to[k] += factor * from[k];
+            } else {
+                for (int64_t k = 0; k < n; ++k) to[k] += factor * from[k * g.x.stride];
+            }
+        });
+        return;
+    }
+    for_each_tile(g, image, buffer, [&](Range rows, const double* columns, int64_t pitch) {
+        multiply(g.out_channels, pitch, g.depth(), {weight, g.depth()}, {columns, pitch}, out + rows.low * g.x.out,
+                 g.out_area(), false);
+    });
+}
+
+void weight_group(const Geometry& g, const double* image, const double* grad, std::vector<double>& buffer,
+                  double* grad_weight) {
+    if (g.is_direct()) {
+        for_each_run(g, [&](int64_t at_weight, int64_t at_out, int64_t at_in, int64_t n) {
+            const double* from = image + at_in;
+            const double* along = grad + at_out;
+            grad_weight[at_weight] +=
+                pairwise_sum<double>(n, [=, step = g.x.stride](int64_t k) { return along[k] * from[k * step]; });
+        });
+        return;
+    }
+    for_each_tile(g, image, buffer, [&](Range rows, const double* columns, int64_t pitch) {
+        multiply(g.out_channels, g.depth(), pitch, {grad + rows.low * g.x.out, g.out_area()}, {columns, pitch, true},
+                 grad_weight, g.depth(), true);
+    });
+}
+
+void input_group(const Geometry& g, const double* weight, const double* grad, std::vector<double>& buffer,
+                 double* grad_image) {
+    if (g.is_direct()) {
+        for_each_run(g, [&](int64_t at_weight, int64_t at_out, int64_t at_in, int64_t n) {
+            const double factor = weight[at_weight];
+            double* __restrict to = grad_image + at_in;
+            const double* __restrict from = grad + at_out;
+            if (g.x.stride == 1) {
+                for (int64_t k = 0; k < n; ++k) to[k] += factor * from[k];
+            } else {
+                for (int64_t k = 0; k < n; ++k) to[k * g.x.stride] += factor * from[k];
+            }
+        });
+        return;
+    }
+    if (g.is_pointwise()) {
+        multiply(g.depth(), g.out_area(), g.out_channels, {weight, g.depth(), true}, {grad, g.out_area()}, grad_image,
+                 g.in_area(), false);
+        return;
+    }
+    const int64_t step = g.rows_per_tile();
+    buffer.resize(static_cast<size_t>(g.depth() * step * g.x.out));
+    for (int64_t low = 0; low < g.out_rows(); low += step) {
+        const Range rows{low, std::min(low + step, g.out_rows())};
+        const int64_t pitch = (rows.high - rows.low) * g.x.out;
+        multiply(g.depth(), pitch, g.out_channels, {weight, g.depth(), true}, {grad + low * g.x.out, g.out_area()},
+                 buffer.data(), pitch, false);
+        fold(g, buffer.data(), rows, grad_image);
+    }
+}
+
+void add_bias(const Operand<double>& bias, int64_t area, Output<double>& images) {
+    if (!bias || area == 0) return;
+    for (int64_t plane = 0; plane < images.numel() / area; ++plane) {
+        double* to = images.data() + plane * area;
+        const double value = bias[plane % bias.numel()];
+        for (int64_t i = 0; i < area; ++i) to[i] += value;
+    }
+}
+
+void sum_planes(const Operand<double>& images, int64_t area, Output<double>& grad_bias) {
+    if (!grad_bias || area == 0) return;
+    for (int64_t plane = 0; plane < images.numel() / area; ++plane) {
+        const double* from = images.data() + plane * area;
+        grad_bias[plane % grad_bias.numel()] += pairwise_sum<double>(area, [=](int64_t i) { return from[i]; });
+    }
+}
+
+}  // namespace diopi::reference
