@@ -25,9 +25,9 @@ struct Divisor {
 
 /// Calls visit(output offset, window, divisor) for each window that has elements.
 template <class Visit>
-void for_each_mean(const Geometry& g, const Divisor& divisor, Visit&& visit) {
+void for_each_mean(const PoolGeometry& g, const Divisor& divisor, Visit&& visit) {
     const Extent in{g.z.in, g.y.in, g.x.in}, out{g.z.out, g.y.out, g.x.out};
-    const auto part = [](const Side& side, int64_t i) { return Part(side.begin(i), side.end(i)); };
+    const auto part = [](const PoolSide& side, int64_t i) { return Part(side.begin(i), side.end(i)); };
     for_each_position(g.planes, out, [&](int64_t at, int64_t p, const Extent& i) {
         const Window window{p * g.in_area(), in, part(g.z, i[0]), part(g.y, i[1]), part(g.x, i[2])};
         if (window.size() == 0) return;
@@ -43,7 +43,7 @@ diopiError_t avg_pool(diopiContextHandle_t, std::string_view, size_t sides, diop
     return kernel([&] {
         const Operand<double> x(input, "input");
         Output<double> y(out, "out", Output<double>::Start::kZero);
-        const Geometry g(sides, x.shape(), {kernel_size, stride, padding, {}, ceil_mode});
+        const PoolGeometry g(sides, x.shape(), {kernel_size, stride, padding, {}, ceil_mode});
         const Divisor divisors{count_include_pad, divisor_override};
         divisors.require();
         require_shape("out", y.shape(), g.output_shape);
@@ -64,7 +64,7 @@ diopiError_t avg_pool_backward(diopiContextHandle_t ctx, std::string_view, size_
         const Operand<T> grad(grad_output, "grad_output");
         const View x = view_of(input);
         Output<T> gx(grad_input, "grad_input", Output<T>::Start::kZero);
-        const Geometry g(sides, x.shape, {kernel_size, stride, padding, {}, ceil_mode});
+        const PoolGeometry g(sides, x.shape, {kernel_size, stride, padding, {}, ceil_mode});
         const Divisor divisors{count_include_pad, divisor_override};
         divisors.require();
         require_shape("grad_output", grad.shape(), g.output_shape);

@@ -36,7 +36,7 @@ void take_greater(const double* __restrict from, int64_t stride, int64_t n, int6
 }
 
 /// One tap of one output row of one plane; `row` is the input row that it reads.
-void max_tap(const Geometry& g, const double* plane, int64_t row, int64_t tap, double* best, int64_t* places) {
+void max_tap(const PoolGeometry& g, const double* plane, int64_t row, int64_t tap, double* best, int64_t* places) {
     const int64_t low = g.x.low(tap);
     const int64_t n = g.x.high(tap) - low;
     const int64_t place = row * g.x.in + g.x.source(low, tap);
@@ -45,7 +45,7 @@ void max_tap(const Geometry& g, const double* plane, int64_t row, int64_t tap, d
 }
 
 /// One output row of one plane, tap by tap.
-void max_row(const Geometry& g, const double* plane, int64_t oz, int64_t oy, double* best, int64_t* places) {
+void max_row(const PoolGeometry& g, const double* plane, int64_t oz, int64_t oy, double* best, int64_t* places) {
     std::fill_n(best, g.x.out, -std::numeric_limits<double>::infinity());
     const int64_t first_row = g.z.first_inside(oz) * g.y.in + g.y.first_inside(oy);
     for (int64_t ox = 0; places != nullptr && ox < g.x.out; ++ox) {
@@ -71,7 +71,7 @@ diopiError_t max_pool_with_indices(diopiContextHandle_t, std::string_view, size_
         const Operand<double> x(input, "input");
         Output<double> y(out, "out");
         Output<int64_t> places(indices, "indices?");
-        const Geometry g(sides, x.shape(), {kernel_size, stride, padding, dilation, ceil_mode});
+        const PoolGeometry g(sides, x.shape(), {kernel_size, stride, padding, dilation, ceil_mode});
         require_shape("out", y.shape(), g.output_shape);
         if (places) require_shape("indices", places.shape(), g.output_shape);
         int64_t at = 0;
@@ -98,7 +98,7 @@ diopiError_t max_pool_backward(diopiContextHandle_t ctx, std::string_view, size_
         require_places(indices);
         const View x = view_of(input);
         Output<T> gx(grad_input, "grad_input", Output<T>::Start::kZero);
-        const Geometry g(sides, x.shape, {kernel_size, stride, padding, dilation, ceil_mode});
+        const PoolGeometry g(sides, x.shape, {kernel_size, stride, padding, dilation, ceil_mode});
         require_shape("grad_output", grad.shape(), g.output_shape);
         require_shape("indices", places.shape(), g.output_shape);
         require_shape("grad_input", gx.shape(), x.shape);

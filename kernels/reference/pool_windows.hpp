@@ -11,7 +11,7 @@
 namespace diopi::reference {
 
 /// One side of a sliding window.
-struct Side {
+struct PoolSide {
     int64_t in = 1, kernel = 1, stride = 1, padding = 0, dilation = 1, out = 1;
 
     void set_output(bool ceil_mode) {
@@ -64,12 +64,12 @@ struct PoolArguments {
     bool ceil_mode;
 };
 
-struct Geometry {
+struct PoolGeometry {
     int64_t planes;
-    Side z, y, x;
+    PoolSide z, y, x;
     Shape output_shape;
 
-    Geometry(size_t sides, ShapeView input, const PoolArguments& arguments) {
+    PoolGeometry(size_t sides, ShapeView input, const PoolArguments& arguments) {
         require_image(sides, input);
         const Shape kernel = numbers_of(sides, arguments.kernel_size, "kernel_size");
         const Shape stride = arguments.stride.len == 0 ? kernel : numbers_of(sides, arguments.stride, "stride");
@@ -79,9 +79,9 @@ struct Geometry {
         const size_t outer = input.size() - sides;
         planes = numel(input.first(outer));
         output_shape.assign(input.begin(), input.end());
-        Side* const all[] = {&z, &y, &x};
+        PoolSide* const all[] = {&z, &y, &x};
         for (size_t d = 0; d < sides; ++d) {
-            Side& side = *all[3 - sides + d];
+            PoolSide& side = *all[3 - sides + d];
             side = {input[outer + d], kernel[d], stride[d], padding[d], dilation[d]};
             side.set_output(arguments.ceil_mode);
             output_shape[outer + d] = side.out;
