@@ -24,8 +24,9 @@ using CapturedValues =
 struct VariantOptions {
     /// Replaces the fill of every floating, complex or integer tensor, except sparse tensors and those whose values
     /// have a meaning (schema.hpp, `!`), are given, are masks or must not be read. Where the case runs a function of
-    /// accuracy class D or E, kSpecial is kSpecialSums for its first tensor and kSpecialFactors for the others: the
-    /// results of padding times infinity, or of a difference that cancels times a huge factor, are not defined.
+    /// accuracy class D or E, kSpecial is kSpecialSums for its first tensor and kSpecialFactors for the others (for all
+    /// tensors of a transposed convolution that has gradients): the results of padding times infinity, or of a
+    /// difference that cancels times a huge factor, are not defined.
     std::optional<Fill> fill = {};
     CapturedValues captured = {};  ///< with Fill::kCaptured
     bool empty = false;            ///< a dim of size 0

@@ -90,6 +90,12 @@ TEST_CASE("a case that runs a function that sums gets special numbers for sums",
         changed(make_case("linear", {case_tensor("weight", {4, 3}), case_tensor("input", {2, 3})}), special);
     CHECK(linear.tensors[0].fill.fn == Fill::kSpecialFactors);
     CHECK(linear.tensors[1].fill.fn == Fill::kSpecialSums);
+    Case spread =
+        make_case("conv_transpose2d", {case_tensor("input", {1, 2, 4, 4}), case_tensor("weight", {2, 3, 2, 2})});
+    CHECK(changed(spread, special).tensors[0].fill.fn == Fill::kSpecialSums);
+    spread.backward = true;
+    spread.tensors[0].requires_grad = true;
+    CHECK(changed(spread, special).tensors[0].fill.fn == Fill::kSpecialFactors);
     Case pool = make_case("max_pool2d", {case_tensor("input", {1, 2, 4, 4})}, {{"kernel_size", {int64_t{2}}}});
     CHECK(changed(pool, special).tensors[0].fill.fn == Fill::kSpecial);
     pool.backward = true;

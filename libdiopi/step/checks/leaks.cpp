@@ -18,6 +18,8 @@ struct Settling {
 };
 constexpr Settling kOnHost = {64, 2}, kOnDevice = {256, 6};
 constexpr int kRoundCalls = 16;
+/// The C allocator's smallest piece. A call that keeps less on average keeps something now and then: a cache.
+constexpr int64_t kSmallestPiece = 32;
 /// On the host a call that keeps more in a second window leaks: its caches hold only small pieces.
 constexpr int64_t kMostCached = 4096;
 /// A quick call is always repeated; a slower one when it kept much, or kept something and is not slow. A call of few
@@ -82,7 +84,8 @@ class LeakCheck final : public StepCheck {
         if (!second.ok()) return second;
         const int64_t least = std::min(*first, *second);
         const bool is_host = setup_.device().is_host();
-        if (least <= 0 || (is_host && least > kMostCached)) return least;
+        if (least < kSmallestPiece) return 0;
+        if (is_host && least > kMostCached) return least;
         const auto grows = keeps_growing(attempt, least, is_host ? kOnHost : kOnDevice);
         if (!grows.ok()) return grows.error();
         return *grows ? least : 0;
