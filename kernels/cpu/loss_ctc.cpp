@@ -182,7 +182,7 @@ diopiError_t check_states(const Ctc& ctc, const View& alpha) {
     size_t most = 0;
     for (const Sample& sample : ctc.samples) most = std::max(most, sample.states.size());
     const bool fits = alpha.rank() == 3 && alpha.shape[0] == ctc.count() && alpha.shape[1] == ctc.log_probs.shape[0] &&
-                      alpha.shape[2] >= static_cast<int64_t>(most);
+                      (ctc.count() == 0 || alpha.shape[2] == static_cast<int64_t>(most));
     return fits ? diopiSuccess : wrong_shape(ctc.op, "log_alpha", alpha.shape, "(N, T, 2 S + 1)");
 }
 

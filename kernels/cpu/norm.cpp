@@ -68,7 +68,7 @@ diopiError_t forward(diopiContextHandle_t ctx, const BatchNorm& a) {
         std::copy_n(old_variance, s.channels, variance);
     }
     for (int64_t c = 0; c < s.channels; ++c) {
-        invstd[c] = 1 / std::sqrt(variance[c] + a.eps);
+        invstd[c] = a.training ? inverse_deviation(variance[c], a.eps) : 1 / std::sqrt(variance[c] + a.eps);
         mean[c] = static_cast<T>(mean64[c]);
         scale[c] = static_cast<T>(weight == nullptr ? invstd[c] : invstd[c] * weight[c]);
         // The shift adds the part of the mean that its rounding removed.
@@ -119,9 +119,12 @@ diopiError_t backward(diopiContextHandle_t ctx, const BatchNormGradient& a) {
     } else {
         std::copy_n(known_mean, s.channels, mean64);
     }
-    const bool is_variance = !(a.training && has_saved);
+    const auto invstd_of = [&](double spread) {
+        if (!a.training) return 1 / std::sqrt(spread + a.eps);
+        return has_saved ? spread : inverse_deviation(spread, a.eps);
+    };
     for (int64_t c = 0; c < s.channels; ++c) {
-        invstd[c] = is_variance ? 1 / std::sqrt(known_spread[c] + a.eps) : known_spread[c];
+        invstd[c] = invstd_of(known_spread[c]);
         mean[c] = static_cast<T>(mean64[c]);
     }
     const auto count = static_cast<double>(s.per_channel());

@@ -1,6 +1,4 @@
 /// The parts of a batch normalisation that synchronises over devices.
-#include <cmath>
-
 #include "kernels/cpu/elements.hpp"
 #include "kernels/cpu/norm_statistics.hpp"
 #include "kernels/cpu/operators.hpp"
@@ -10,11 +8,6 @@
 namespace diopi::cpu {
 
 namespace {
-
-/// 1 / sqrt(variance + eps); a channel without variance and without eps gets 0, as in PyTorch.
-double inverse_deviation(double variance, double eps) {
-    return variance == 0 && eps == 0 ? 0 : 1 / std::sqrt(variance + eps);
-}
 
 diopiError_t find_statistics(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t mean,
                              diopiTensorHandle_t invstd, diopiConstTensorHandle_t input, double eps) {

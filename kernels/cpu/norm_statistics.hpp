@@ -1,6 +1,8 @@
 /// The statistics of channels, which batch normalisation and its parts have in common.
 #pragma once
 
+#include <cmath>
+
 #include "kernels/cpu/norm_channels.hpp"
 
 namespace diopi::cpu {
@@ -28,6 +30,11 @@ void statistics(const ChannelShape& s, const E* x, double* mean, T* rounded_mean
         kernels.squares(s, first, last, x, rounded_mean, variance);
         for (int64_t c = first; c < last; ++c) variance[c] /= count;
     });
+}
+
+/// 1 / sqrt(variance + eps) of a batch; a channel without variance and without eps gets 0, as in PyTorch.
+inline double inverse_deviation(double variance, double eps) {
+    return variance == 0 && eps == 0 ? 0 : 1 / std::sqrt(variance + eps);
 }
 
 /// The channels of input; they are last if they are so in both tensors, or if input is (N, C).

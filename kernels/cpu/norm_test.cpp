@@ -177,6 +177,16 @@ TEST_CASE("batch norm in training without running statistics, with one value a c
     CHECK(values(*gw) == Values(3, 0.0));
 }
 
+TEST_CASE("a channel without variance and without eps is its bias, as in PyTorch", "[vectors]") {
+    const auto x = tensor({4, 1}, Dtype::float32, {2, 2, 2, 2}), y = unwritten({4, 1}, Dtype::float32);
+    const auto bias = tensor({1}, Dtype::float32, {3}), invstd = unwritten({1}, Dtype::float32);
+    diopiContext ctx(cpu_device());
+    REQUIRE(cpu::diopiBatchNorm(&ctx, y.get(), nullptr, invstd.get(), x.get(), nullptr, bias.get(), nullptr, nullptr,
+                                true, 0.1, 0.0) == diopiSuccess);
+    CHECK(values(*y) == Values(4, 3.0));
+    CHECK(values(*invstd) == Values{0});
+}
+
 TEST_CASE("batch norm in evaluation without running statistics is refused", "[vectors]") {
     const auto x = random({2, 3}, Dtype::float32, 1);
     diopiContext ctx(cpu_device());

@@ -125,6 +125,14 @@ double divisor(const Samples& samples, diopiReduction_t reduction, int64_t n) {
     return static_cast<double>(std::max<int64_t>(samples.labels(n), 1)) * static_cast<double>(samples.count);
 }
 
+/// S is the largest number of labels.
+void require_variables(const Samples& samples, ShapeView shape, int64_t steps) {
+    int64_t most = 1;
+    for (int64_t n = 0; n < samples.count; ++n) most = std::max(most, samples.states(n));
+    const bool fits = shape.size() == 3 && shape[0] == samples.count && shape[1] == steps && shape[2] == most;
+    if (!fits) refuse("log_alpha has shape " + to_string(shape) + ", wanted (N, T, 2 S + 1)");
+}
+
 /// out = the losses, or their sum; the mean divides each by its number of labels first. zero_infinity: infinite losses
 /// count as 0. neg_log_likelihood = the losses, log_alpha = the variables, -infinity where there are none.
 diopiError_t ctc_loss(diopiContextHandle_t ctx, std::string_view, diopiTensorHandle_t out,
@@ -141,15 +149,12 @@ diopiError_t ctc_loss(diopiContextHandle_t ctx, std::string_view, diopiTensorHan
         const bool none = reduction == ReductionNone;
         require_shape("out", y.shape(), none ? ShapeView(per_sample) : ShapeView());
         require_shape("neg_log_likelihood", losses.shape(), per_sample);
-        if (saved.rank() != 3 || saved.size(0) != samples.count || saved.size(1) != x.size(0)) {
-            refuse("log_alpha has shape " + to_string(saved.shape()) + ", wanted (N, T, 2 S + 1)");
-        }
+        require_variables(samples, saved.shape(), x.size(0));
         for (int64_t i = 0; i < saved.numel(); ++i) saved[i] = -kInfinity;
         Sum<T> sum;
         for (int64_t n = 0; n < samples.count; ++n) {
             const auto alpha = variables(samples, x, n, false);
             const int64_t states = samples.states(n);
-            if (states > saved.size(2)) refuse("log_alpha has too few states for the labels");
             for (int64_t i = 0; i < static_cast<int64_t>(alpha.size()); ++i) {
                 const int64_t row = n * saved.size(1) + i / states;
                 saved[row * saved.size(2) + i % states] = alpha[static_cast<size_t>(i)];
@@ -189,9 +194,9 @@ diopiError_t ctc_loss_backward(diopiContextHandle_t ctx, std::string_view, diopi
         const bool none = reduction == ReductionNone;
         require_shape("grad_output", g.shape(), none ? ShapeView(per_sample) : ShapeView());
         require_shape("neg_log_likelihood", losses.shape(), per_sample);
+        require_variables(samples, alpha.shape(), x.size(0));
         for (int64_t n = 0; n < samples.count; ++n) {
             const int64_t steps = samples.steps(n), states = samples.states(n);
-            if (alpha.rank() != 3 || alpha.size(2) < states) refuse("log_alpha has too few states for the labels");
             const T loss = losses[n];
             if (zero_infinity && loss == T(kInfinity)) continue;
             const auto beta = variables(samples, x, n, true);
