@@ -3,9 +3,8 @@
 #include "kernels/cpu/conv.hpp"
 
 #include "kernels/cpu/bfloat16_units.hpp"
-#include "kernels/cpu/conv_bias.hpp"
 #include "kernels/cpu/conv_float64.hpp"
-#include "kernels/cpu/conv_parts.hpp"
+#include "kernels/cpu/conv_gradients.hpp"
 #include "kernels/cpu/conv_plans.hpp"
 #include "kernels/cpu/operators.hpp"
 #include "kernels/cpu/view.hpp"
@@ -43,45 +42,6 @@ diopiError_t forward_float64(diopiContextHandle_t ctx, ConvProblem p, const View
     return staging.finish();
 }
 
-template <class T>
-diopiError_t backward(diopiContextHandle_t ctx, ConvProblem p, const ConvGradients& grads, const View& grad_out,
-                      const View& input, const View& weight) {
-    p.type = kDataType<T>;
-    Staging staging(ctx);
-    const auto* g = staging.in<T>(grad_out, p.out);
-    if (grads.input != nullptr) {
-        const auto* w = staging.in<T>(weight, p.weight);
-        const Images grad_input(p.shape.sides, view(grads.input));
-        auto* gx = staging.out<T>(grad_input.view(), p.input);
-        if (staging.error() != diopiSuccess) return staging.error();
-        const diopiError_t error = input_gradient(ctx, p, g, w, gx);
-        if (error != diopiSuccess) return error;
-    }
-    if (grads.weight != nullptr) {
-        const auto* x = staging.in<T>(input, p.input);
-        auto* gw = staging.out<float>(view(grads.weight), p.weight);
-        if (staging.error() != diopiSuccess) return staging.error();
-        const diopiError_t error = weight_gradient(ctx, p, g, x, gw, staging);
-        if (error != diopiSuccess) return error;
-    }
-    return staging.finish();
-}
-
-diopiError_t backward_float64(diopiContextHandle_t ctx, ConvProblem p, const ConvGradients& grads, const View& grad_out,
-                              const View& input, const View& weight) {
-    Staging staging(ctx);
-    const auto* g = staging.in<double>(grad_out);
-    auto* gx = staging.out<double>(grads.input);
-    auto* gw = staging.out<double>(grads.weight);
-    const auto* w = gx != nullptr ? staging.in<double>(weight) : nullptr;
-    const auto* x = gw != nullptr ? staging.in<double>(input) : nullptr;
-    auto* workspace = staging.buffer<double>(conv_workspace(p.shape));
-    if (staging.error() != diopiSuccess) return staging.error();
-    if (gx != nullptr) conv_backward_input(p.shape, g, w, gx, workspace);
-    if (gw != nullptr) conv_backward_weight(p.shape, g, x, gw, workspace);
-    return staging.finish();
-}
-
 }  // namespace
 
 diopiError_t convolution(diopiContextHandle_t ctx, std::string_view op, size_t sides, diopiTensorHandle_t out,
@@ -110,29 +70,12 @@ diopiError_t convolution_backward(diopiContextHandle_t ctx, std::string_view op,
                                   diopiTensorHandle_t grad_bias, diopiConstTensorHandle_t grad_output,
                                   diopiConstTensorHandle_t input, diopiConstTensorHandle_t weight, diopiSize_t*,
                                   diopiSize_t stride, diopiSize_t padding, diopiSize_t dilation, int64_t groups) {
-    ConvProblem problem;
+    ConvShape shape;
     const View x = view(input), w = view(weight), g = view(grad_output);
-    diopiError_t error = read_convolution(op, sides, x, w, g, {stride, padding, dilation, groups}, problem.shape);
+    diopiError_t error = read_convolution(op, sides, x, w, g, {stride, padding, dilation, groups}, shape);
     if (error == diopiSuccess) error = check_gradients(op, grad_input, x, grad_weight, w);
     if (error != diopiSuccess) return error;
-    const Images images(sides, x), outputs(sides, g);
-    problem.input = layout_of(images.view()), problem.out = layout_of(outputs.view()), problem.weight = layout_of(w);
-    if (grad_bias != nullptr) {
-        error = bias_gradient(ctx, grad_bias, outputs.view());
-        if (error != diopiSuccess) return error;
-    }
-    if (problem.shape.is_empty()) {
-        fill({grad_input, grad_weight}, 0);
-        return diopiSuccess;
-    }
-    const ConvGradients grads{grad_input, grad_weight};
-    auto* run = backward<float>;
-    if (x.dtype == Dtype::float64) {
-        run = backward_float64;
-    } else if (gradients_suit_units(grads, g, x, w)) {
-        run = backward<Bfloat16>;
-    }
-    return run(ctx, problem, grads, outputs.view(), images.view(), w);
+    return conv_gradients(ctx, shape, false, {grad_input, grad_weight, grad_bias}, g, x, w);
 }
 
 #include "kernels/entries/conv.inc"

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <atomic>
 
-#include "kernels/cpu/bfloat16_units.hpp"
 #include "kernels/cpu/onednn_api.hpp"
 #include "kernels/cpu/threads.hpp"
 
@@ -133,16 +132,6 @@ diopiError_t weight_gradient(diopiContextHandle_t ctx, const ConvProblem& p, con
     });
     if (error == diopiSuccess && parts.images > 1) add_up(sums, parts.images, numel, grad_weight);
     return error;
-}
-
-bool gradients_suit_units(const ConvGradients& grads, const View& grad_out, const View& input, const View& weight) {
-    // oneDNN 2.6.3 leaves elements of a weight gradient of three sides undefined: the deepest taps of (2, 17, 5, 9, 11)
-    // by (5, 17, 5, 5, 1).
-    constexpr int64_t kVolumeRank = 5;
-    if (weight.rank() == kVolumeRank && grads.weight != nullptr) return false;
-    return (grads.input == nullptr || suit_bfloat16_units(grad_out, weight)) &&
-           (grads.weight == nullptr || suit_bfloat16_units(grad_out, input)) &&
-           (grads.input != nullptr || grads.weight != nullptr);
 }
 
 }  // namespace diopi::cpu

@@ -20,12 +20,4 @@ struct WeightParts {
 [[nodiscard]] diopiError_t weight_gradient(diopiContextHandle_t ctx, const ConvProblem& problem, const void* grad_out,
                                            const void* input, float* grad_weight, Staging& staging);
 
-/// The gradients of input and weight that are wanted; the others are null.
-struct ConvGradients {
-    diopiTensorHandle_t input, weight;
-};
-/// Whether all of them are best computed in bfloat16.
-[[nodiscard]] bool gradients_suit_units(const ConvGradients& grads, const View& grad_out, const View& input,
-                                        const View& weight);
-
 }  // namespace diopi::cpu

@@ -30,7 +30,7 @@ double log_sum(double a, double b, double c) {
     return most + std::log(std::exp(a - most) + std::exp(b - most) + std::exp(c - most));
 }
 
-/// What both functions read; dense.
+/// The arguments that both functions read; x is dense.
 struct Ctc {
     std::string_view op;
     diopiReduction_t reduction;

@@ -1,4 +1,5 @@
-/// What sliding and adaptive maxima share: the steps of a search, and the gradient, which follows the places.
+/// The parts that sliding and adaptive maxima have in common: the steps of a search, and the gradient, which is added
+/// at the places of the maxima.
 #pragma once
 
 #include <cstdint>

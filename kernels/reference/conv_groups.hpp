@@ -37,7 +37,7 @@ struct Geometry {
     /// Channels of a group.
     int64_t in_channels, out_channels;
     Side z, y, x;
-    /// Of a convolution's output, or of the input whose gradient a transposed one is.
+    /// The shape of the function's result: the output of a convolution, the input gradient of a transposed one.
     Shape result_shape;
 
     [[nodiscard]] int64_t in_area() const { return z.in * y.in * x.in; }

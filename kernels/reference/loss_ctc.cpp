@@ -119,7 +119,7 @@ void require_reduction_of_losses(diopiReduction_t reduction) {
     refuse("reduction is " + std::to_string(reduction) + ", wanted none, mean or sum");
 }
 
-/// What the loss of a sample is divided by.
+/// The number by which the loss of a sample is divided.
 double divisor(const Samples& samples, diopiReduction_t reduction, int64_t n) {
     if (reduction != ReductionMean) return 1;
     return static_cast<double>(std::max<int64_t>(samples.labels(n), 1)) * static_cast<double>(samples.count);

@@ -7,7 +7,7 @@ namespace reference = diopi::reference;
 
 namespace {
 
-/// What an alignment of classes reads as: without repetitions, then without blanks (class 0).
+/// The labels of an alignment of classes: it loses its repetitions, then its blanks (class 0).
 std::vector<int64_t> labels_of(const std::vector<int64_t>& alignment) {
     std::vector<int64_t> labels;
     for (size_t t = 0; t < alignment.size(); ++t) {

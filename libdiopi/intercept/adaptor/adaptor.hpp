@@ -25,7 +25,7 @@ class Adaptor final : public Interceptor {
 
     /// A call that no rule changes is forwarded as it is. An integer that does not fit the dtype of the rule is
     /// diopiDtypeNotSupported, a conversion that fails diopiErrorOccurred. If the call itself fails, nothing is copied
-    /// back. Of a tensor that the function makes only the dtype is converted back, where the shape rule tells it.
+    /// back. A tensor that the function makes gets the dtype that the shape rule gives for it, and keeps its layout.
     Outcome around(Call& call, Context& context, const Next& next) override;
 
     [[nodiscard]] const AdaptorRules& rules() const { return rules_; }

@@ -11,8 +11,9 @@ namespace {
 /// The number of further calls that show a leak. The C allocator caches up to seven freed pieces of each size and
 /// counts them as held: where it refills its cache from other free pieces, a leak shows in one of eight calls only.
 constexpr int kWindowCalls = 8;
-/// What a window keeps may still be caches that fill: the C allocator's, of several sizes of small pieces, or those of
-/// a driver's threads. So calls follow until the caches are full, then rounds of calls each of which must keep memory.
+/// The memory that a window keeps may still be caches that fill: the C allocator's, of several sizes of small pieces,
+/// or those of a driver's threads. So calls follow until the caches are full, then rounds of calls each of which must
+/// keep memory.
 struct Settling {
     int calls, rounds;
 };

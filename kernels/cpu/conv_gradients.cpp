@@ -1,0 +1,97 @@
+#include "kernels/cpu/conv_gradients.hpp"
+
+#include "kernels/cpu/bfloat16_units.hpp"
+#include "kernels/cpu/conv_bias.hpp"
+#include "kernels/cpu/conv_float64.hpp"
+#include "kernels/cpu/conv_parts.hpp"
+#include "kernels/cpu/conv_plans.hpp"
+#include "kernels/cpu/view.hpp"
+
+namespace diopi::cpu {
+
+namespace {
+
+/// T is float or Bfloat16.
+template <class T>
+diopiError_t run(diopiContextHandle_t ctx, ConvProblem p, bool is_transposed, const ConvGradients& grads,
+                 const View& grad_out, const View& input, const View& weight) {
+    p.type = kDataType<T>;
+    const Layout of_grad = is_transposed ? p.input : p.out, of_input = is_transposed ? p.out : p.input;
+    Staging staging(ctx);
+    const auto* g = staging.in<T>(grad_out, of_grad);
+    if (grads.input != nullptr) {
+        const auto* w = staging.in<T>(weight, p.weight);
+        const Images grad_input(p.shape.sides, view(grads.input));
+        auto* gx = staging.out<T>(grad_input.view(), of_input);
+        if (staging.error() != diopiSuccess) return staging.error();
+        const diopiError_t error =
+            is_transposed ? convolve(ctx, p, {g, w, nullptr, gx}) : input_gradient(ctx, p, g, w, gx);
+        if (error != diopiSuccess) return error;
+    }
+    if (grads.weight != nullptr) {
+        const auto* x = staging.in<T>(input, of_input);
+        auto* gw = staging.out<float>(view(grads.weight), p.weight);
+        if (staging.error() != diopiSuccess) return staging.error();
+        const auto *results = is_transposed ? x : g, *images = is_transposed ? g : x;
+        const diopiError_t error = weight_gradient(ctx, p, results, images, gw, staging);
+        if (error != diopiSuccess) return error;
+    }
+    return staging.finish();
+}
+
+diopiError_t run_float64(diopiContextHandle_t ctx, ConvProblem p, bool is_transposed, const ConvGradients& grads,
+                         const View& grad_out, const View& input, const View& weight) {
+    Staging staging(ctx);
+    const auto* g = staging.in<double>(grad_out);
+    auto* gx = staging.out<double>(grads.input);
+    auto* gw = staging.out<double>(grads.weight);
+    const auto* w = gx != nullptr ? staging.in<double>(weight) : nullptr;
+    const auto* x = gw != nullptr ? staging.in<double>(input) : nullptr;
+    auto* workspace = staging.buffer<double>(conv_workspace(p.shape));
+    if (staging.error() != diopiSuccess) return staging.error();
+    if (gx != nullptr && is_transposed) conv_forward(p.shape, g, w, nullptr, gx, workspace);
+    if (gx != nullptr && !is_transposed) conv_backward_input(p.shape, g, w, gx, workspace);
+    if (gw != nullptr) conv_backward_weight(p.shape, is_transposed ? x : g, is_transposed ? g : x, gw, workspace);
+    return staging.finish();
+}
+
+/// Whether all of them are best computed in bfloat16.
+bool gradients_suit_units(const ConvGradients& grads, const View& grad_out, const View& input, const View& weight) {
+    // oneDNN 2.6.3 leaves elements of a weight gradient of three sides undefined: the deepest taps of (2, 17, 5, 9, 11)
+    // by (5, 17, 5, 5, 1).
+    constexpr int64_t kVolumeRank = 5;
+    if (weight.rank() == kVolumeRank && grads.weight != nullptr) return false;
+    return (grads.input == nullptr || suit_bfloat16_units(grad_out, weight)) &&
+           (grads.weight == nullptr || suit_bfloat16_units(grad_out, input)) &&
+           (grads.input != nullptr || grads.weight != nullptr);
+}
+
+}  // namespace
+
+diopiError_t conv_gradients(diopiContextHandle_t ctx, const ConvShape& shape, bool is_transposed,
+                            const ConvGradients& grads, const View& grad_out, const View& input, const View& weight) {
+    const Images images(shape.sides, input), outputs(shape.sides, grad_out);
+    const Layout of_input = layout_of(images.view()), of_grad = layout_of(outputs.view());
+    ConvProblem problem;
+    problem.shape = shape;
+    problem.input = is_transposed ? of_grad : of_input;
+    problem.out = is_transposed ? of_input : of_grad;
+    problem.weight = layout_of(weight);
+    if (grads.bias != nullptr) {
+        const diopiError_t error = bias_gradient(ctx, grads.bias, outputs.view());
+        if (error != diopiSuccess) return error;
+    }
+    if (shape.is_empty()) {
+        fill({grads.input, grads.weight}, 0);
+        return diopiSuccess;
+    }
+    auto* compute = run<float>;
+    if (input.dtype == Dtype::float64 || !shape.has_all_places()) {
+        compute = run_float64;
+    } else if (gradients_suit_units(grads, grad_out, input, weight)) {
+        compute = run<Bfloat16>;
+    }
+    return compute(ctx, problem, is_transposed, grads, outputs.view(), images.view(), weight);
+}
+
+}  // namespace diopi::cpu
