@@ -14,28 +14,6 @@ namespace diopi::cpu {
 
 namespace {
 
-/// out = f(in[0], ..., in[kIns - 1]) on arrays of T.
-template <size_t kIns, class T, class F>
-void elements_loop(void* const* out, const void* const* in, int64_t n, const void* state) {
-    const F f = *static_cast<const F*>(state);
-    T* o = static_cast<T*>(out[0]);
-    const T *a = static_cast<const T*>(in[0]), *b = static_cast<const T*>(in[1]);
-    const T* c = kIns > 2 ? static_cast<const T*>(in[2]) : nullptr;
-    const T* d = kIns > 3 ? static_cast<const T*>(in[3]) : nullptr;
-    const T* e = kIns > 4 ? static_cast<const T*>(in[4]) : nullptr;
-#pragma GCC ivdep
-    for (int64_t i = 0; i < n; ++i) {
-        if constexpr (kIns == 2)
-            o[i] = f(a[i], b[i]);
-        else if constexpr (kIns == 3)
-            o[i] = f(a[i], b[i], c[i]);
-        else if constexpr (kIns == 4)
-            o[i] = f(a[i], b[i], c[i], d[i]);
-        else
-            o[i] = f(a[i], b[i], c[i], d[i], e[i]);
-    }
-}
-
 /// In lanes, so that it runs on vectors and grows its error slowly.
 template <class T>
 double sum_of(const T* x, int64_t n) {
@@ -106,11 +84,11 @@ diopiError_t sum_losses(diopiContextHandle_t ctx, const ElementLoss& loss, const
 }
 
 /// Runs f(op, T()) with the tiles of F on the operands of the loss. kWide: F computes in double for any dtype.
-template <bool kWide, size_t kIns, template <class> class F, class Run, class... Numbers>
+template <bool kWide, int kIns, template <class> class F, class Run, class... Numbers>
 diopiError_t with_tiles(const ElementLoss& loss, const Run& run, Numbers... numbers) {
     const auto in_type = [&]<class T>(Dtype compute) {
         const F<T> f{static_cast<T>(numbers)...};
-        const TileOp tile_op{compute, best<elements_loop<kIns, T, F<T>>>(), &f,
+        const TileOp tile_op{compute, best<map_loop<kIns, T, F<T>>>(), &f,
                              kWide ? Loop::transcendental : Loop::arithmetic};
         return run.template operator()<T>(tile_op);
     };
@@ -119,7 +97,7 @@ diopiError_t with_tiles(const ElementLoss& loss, const Run& run, Numbers... numb
 }
 
 /// out = F of each element, or their sum or mean.
-template <bool kWide, size_t kIns, template <class> class F, class... Numbers>
+template <bool kWide, int kIns, template <class> class F, class... Numbers>
 diopiError_t lose(diopiContextHandle_t ctx, ElementLoss loss, diopiTensorHandle_t out, Numbers... numbers) {
     const View y = view(out);
     if (const diopiError_t error = read_element_loss(loss, y); error != diopiSuccess) return error;
@@ -135,7 +113,7 @@ diopiError_t lose(diopiContextHandle_t ctx, ElementLoss loss, diopiTensorHandle_
 }
 
 /// grad_input = F of each element, whose first operand is grad_output and whose first number is 1, or 1 / n under mean.
-template <bool kWide, size_t kIns, template <class> class F, class... Numbers>
+template <bool kWide, int kIns, template <class> class F, class... Numbers>
 diopiError_t lose_backward(diopiContextHandle_t ctx, ElementLoss loss, diopiTensorHandle_t grad_input,
                            diopiConstTensorHandle_t grad_output, Numbers... numbers) {
     const View gx = view(grad_input), g = view(grad_output);

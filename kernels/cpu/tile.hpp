@@ -77,14 +77,20 @@ void map_loop(void* const* out, const void* const* in, int64_t n, const void* st
     const T* a = static_cast<const T*>(in[0]);
     const T* b = kIns > 1 ? static_cast<const T*>(in[1]) : nullptr;
     const T* c = kIns > 2 ? static_cast<const T*>(in[2]) : nullptr;
+    const T* d = kIns > 3 ? static_cast<const T*>(in[3]) : nullptr;
+    const T* e = kIns > 4 ? static_cast<const T*>(in[4]) : nullptr;
 #pragma GCC ivdep
     for (int64_t i = 0; i < n; ++i) {
         if constexpr (kIns == 1)
             o[i] = narrowed<R, F>(g(widened(a[i])));
         else if constexpr (kIns == 2)
             o[i] = narrowed<R, F>(g(widened(a[i]), widened(b[i])));
-        else
+        else if constexpr (kIns == 3)
             o[i] = narrowed<R, F>(g(widened(a[i]), widened(b[i]), widened(c[i])));
+        else if constexpr (kIns == 4)
+            o[i] = narrowed<R, F>(g(widened(a[i]), widened(b[i]), widened(c[i]), widened(d[i])));
+        else
+            o[i] = narrowed<R, F>(g(widened(a[i]), widened(b[i]), widened(c[i]), widened(d[i]), widened(e[i])));
     }
 }
 
