@@ -366,7 +366,7 @@ class TestRun {
         console.start(static_cast<int64_t>(cases_.size()));
         std::optional<ShareOfWork> work;
         if (console.has_bar() && options_.level < kEndless) {
-            work.emplace(cases_, target_.backend(), conformance_.skip_reason);
+            work.emplace(cases_, target_.backend(), conformance_.skip_reason, conformance_.pool.jobs);
         }
         conformance_.on_warning = [&](const std::string& text) {
             if (silent_) {
@@ -381,7 +381,8 @@ class TestRun {
             for (const LogMessage& message : messages_of(result, conformance_.repeat, options_.verbose)) {
                 if (!silent_) console.log(message.level, message.text);
             }
-            console.advance(done, failures_, work ? std::optional(work->after(result.case_id)) : std::nullopt);
+            console.advance(done, failures_,
+                            work ? std::optional(work->after(result.case_id, console.elapsed())) : std::nullopt);
         };
         auto run = options_.level < kEndless
                        ? run_conformance(cases_, conformance_, on_result)

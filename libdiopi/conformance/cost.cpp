@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 
 #include "cases/bind.hpp"
 #include "infer/infer.hpp"
@@ -123,18 +124,41 @@ int64_t cost_of(const Case& c, const Backend& backend) {
                                 rate.per_multiply_add * static_cast<double>(work.multiply_adds));
 }
 
-ShareOfWork::ShareOfWork(const std::vector<Case>& cases, const Backend& backend, const SkipReason& skip_reason) {
+ShareOfWork::ShareOfWork(const std::vector<Case>& cases, const Backend& backend, const SkipReason& skip_reason,
+                         int jobs)
+    : jobs_(std::max(jobs, 1)) {
+    std::vector<std::pair<double, std::string>> costs;
     for (const Case& c : cases) {
         const int64_t cost = skip_reason && skip_reason(c) ? kCostOfNothing : cost_of(c, backend);
-        costs_.emplace(c.id(), cost);
+        costs.emplace_back(static_cast<double>(cost), c.id());
         all_ += static_cast<double>(cost);
+    }
+    std::sort(costs.rbegin(), costs.rend());
+    for (const auto& [cost, id] : costs) {
+        places_.emplace(id, work_.size());
+        work_.push_back({cost, false});
     }
 }
 
-double ShareOfWork::after(const std::string& case_id) {
-    const auto found = costs_.find(case_id);
-    if (found != costs_.end()) done_ += static_cast<double>(found->second);
-    return done_ / std::max(all_, 1.0);
+double ShareOfWork::after(const std::string& case_id, double seconds) {
+    const auto found = places_.find(case_id);
+    if (found != places_.end() && !work_[found->second].is_done) {
+        work_[found->second].is_done = true;
+        done_ += work_[found->second].cost;
+    }
+    const double expected = seconds * 1e9 * jobs_;
+    return std::clamp(expected, done_, done_ + running()) / std::max(all_, 1.0);
+}
+
+double ShareOfWork::running() {
+    while (first_open_ < work_.size() && work_[first_open_].is_done) ++first_open_;
+    double sum = 0;
+    for (size_t i = first_open_, count = 0; i < work_.size() && count < static_cast<size_t>(jobs_); ++i) {
+        if (work_[i].is_done) continue;
+        sum += work_[i].cost;
+        ++count;
+    }
+    return sum;
 }
 
 }  // namespace diopi

@@ -35,17 +35,29 @@ inline constexpr int64_t kCostOfNothing = 1;
 /// The reason why a case is not run; nullopt for one that is.
 using SkipReason = std::function<std::optional<std::string>(const Case&)>;
 
-/// The share of a run's estimated time that its finished cases took.
+/// The share of a run's work that is done. It lies between the finished cases alone and these together with the cases
+/// that run; where the estimated time says nothing else, the elapsed time decides between the two.
 class ShareOfWork {
  public:
-    /// Skipped cases cost nothing.
-    ShareOfWork(const std::vector<Case>& cases, const Backend& backend, const SkipReason& skip_reason);
+    /// Skipped cases cost nothing. `jobs` cases run at a time.
+    ShareOfWork(const std::vector<Case>& cases, const Backend& backend, const SkipReason& skip_reason, int jobs);
 
-    /// The share after this case has finished, too.
-    double after(const std::string& case_id);
+    /// The share after this case has finished, too, `seconds` after the start.
+    double after(const std::string& case_id, double seconds);
 
  private:
-    std::unordered_map<std::string, int64_t> costs_;
+    struct Work {
+        double cost = 0;
+        bool is_done = false;
+    };
+
+    /// The costs of as many unfinished cases as run at a time, those that cost most.
+    double running();
+
+    std::vector<Work> work_;  ///< the most expensive first
+    std::unordered_map<std::string, size_t> places_;
+    size_t first_open_ = 0;
+    int jobs_;
     double all_ = 0, done_ = 0;
 };
 

@@ -53,13 +53,31 @@ TEST_CASE("the work done is a share of the estimated time", "[run][cost]") {
         cases.push_back(testing::make_case("add", {tensor("input", {size}), tensor("other", {size})}));
         cases.back().index = static_cast<int64_t>(cases.size());
     }
-    ShareOfWork all(cases, cpu(), {});
-    CHECK(all.after(cases[0].id()) < 0.1);
-    CHECK(all.after(cases[1].id()) > 0.9);
-    CHECK(all.after(cases[2].id()) == 1);
-    ShareOfWork few(cases, cpu(),
-                    [&](const Case& c) { return c.index == 2 ? std::optional<std::string>("large") : std::nullopt; });
-    CHECK(few.after(cases[0].id()) > 0.8);
+    ShareOfWork all(cases, cpu(), {}, 1);
+    CHECK(all.after(cases[0].id(), 0) < 0.1);
+    CHECK(all.after(cases[1].id(), 0) > 0.9);
+    CHECK(all.after(cases[2].id(), 0) == 1);
+    ShareOfWork few(
+        cases, cpu(), [&](const Case& c) { return c.index == 2 ? std::optional<std::string>("large") : std::nullopt; },
+        1);
+    CHECK(few.after(cases[0].id(), 0) > 0.8);
+}
+
+TEST_CASE("the elapsed time says how far the running cases are", "[run][cost]") {
+    std::vector<Case> cases;
+    double seconds = 0;
+    for (const int64_t size : {8'000'000, 8'000'000, 4'000'000, 10}) {
+        cases.push_back(testing::make_case("add", {tensor("input", {size}), tensor("other", {size})}));
+        cases.back().index = static_cast<int64_t>(cases.size());
+        seconds += static_cast<double>(cost_of(cases.back(), cpu())) * 1e-9 / 2;
+    }
+    ShareOfWork share(cases, cpu(), {}, 2);
+    CHECK(share.after(cases[3].id(), seconds * 0.25) == Approx(0.25));
+    CHECK(share.after(cases[3].id(), seconds * 0.75) == Approx(0.75));
+    // Two cases of 40 % each run at a time: no more can be done.
+    CHECK(share.after(cases[3].id(), seconds * 2) == Approx(0.8).epsilon(0.01));
+    CHECK(share.after(cases[0].id(), 0) == Approx(0.4).epsilon(0.01));
+    CHECK(share.after(cases[1].id(), seconds) == Approx(1).epsilon(0.01));
 }
 
 TEST_CASE("a step that does not run costs nothing", "[run][cost]") {

@@ -130,6 +130,10 @@ void Console::advance(int64_t done, int64_t failures, std::optional<double> shar
     if (is_news || std::chrono::steady_clock::now() - drawn_at_ >= kRedraw) draw();
 }
 
+double Console::elapsed() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - started_).count();
+}
+
 void Console::finish() {
     erase();
     progress_.total = 0;
@@ -145,7 +149,7 @@ void Console::erase() {
 void Console::draw() {
     if (!bar_ || progress_.total <= 0) return;
     drawn_at_ = std::chrono::steady_clock::now();
-    progress_.elapsed = std::chrono::duration<double>(drawn_at_ - started_).count();
+    progress_.elapsed = elapsed();
     // One column stays free, so that the cursor does not wrap.
     const std::string text = "\r\x1b[K" + progress_text(progress_, terminal_width(options_.stream) - 1);
     std::fputs(text.c_str(), options_.stream);

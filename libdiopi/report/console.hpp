@@ -61,6 +61,8 @@ class Console {
     /// Updates the progress; draws at most ten times a second, and at each failure. `share` of the work is done; by
     /// default the share of the items.
     void advance(int64_t done, int64_t failures, std::optional<double> share = {});
+    /// Seconds since start.
+    [[nodiscard]] double elapsed() const;
     /// Whether a bar is drawn, which is worth the estimate of the work.
     [[nodiscard]] bool has_bar() const { return bar_; }
     /// Removes the bar.

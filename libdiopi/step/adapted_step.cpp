@@ -20,6 +20,17 @@ Dtype narrower(Dtype dtype, Dtype adapted) { return DtypeCast{dtype, adapted}.ro
 /// lost or become infinity times 0, where the inputs use more than half of the dtype's range.
 bool has_three_factors(const Call& call) { return call.row->accuracy == AccuracyClass::D && is_scaled(call); }
 
+/// Whether an element that the call reads is infinite.
+bool reads_infinity(const Call& call) {
+    bool found = false;
+    for_each_tensor(call, [&](const Place& place, const TensorPtr& tensor) {
+        if (found || !place.is_read() || !is_floating(tensor->dtype)) return;
+        const Tensor elements = gathered(*tensor);
+        for (int64_t i = 0; i < elements.numel() && !found; ++i) found = std::isinf(real_of(elements, i));
+    });
+    return found;
+}
+
 /// Whether a rounding of `wide` made finite elements infinite, or elements other than 0 to 0.
 bool loses_range(const Tensor& wide, const Tensor& rounded) {
     if (!is_floating(wide.dtype)) return false;
@@ -68,6 +79,10 @@ std::string beyond_range(const Step& step, const std::vector<ArgTensor>& expecte
     }
     if (step.has_lost_range && step.call.row->rule == ShapeRule::nonzero)
         return "the inputs exceed the range of the dtype that the adaptor has them computed in, where some become 0";
+    if (step.has_lost_range && step.call.row->family == Family::conv && reads_infinity(step.call)) {
+        return "the inputs exceed the range of the dtype that the adaptor has them computed in, where some become "
+               "infinite: the products of infinity and padding may be NaN";
+    }
     for (const ArgTensor& value : expected) {
         const auto output = step.result_at(value.place());
         if (!output || !output->has_meaning || value.tensor->dtype != Dtype::int64) continue;

@@ -16,7 +16,8 @@ namespace diopi {
 [[nodiscard]] Result<std::optional<Step>> computed_step(const Step& step, const AdaptorRules& rules);
 
 /// Why the adapted dtypes cannot hold the values of the computed step: an expected integer that the device's integers
-/// cannot hold, or floating inputs beyond their range under a product of three factors; empty if they can.
+/// cannot hold, or floating inputs beyond their range under a product of three factors or a convolution; empty if they
+/// can.
 [[nodiscard]] std::string beyond_range(const Step& step, const std::vector<ArgTensor>& expected,
                                        const AdaptorRules& rules);
 

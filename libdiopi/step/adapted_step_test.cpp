@@ -145,6 +145,15 @@ TEST_CASE("integers that the device's dtype cannot hold are skipped with a reaso
         {"input": {"dtype": "default"}}}}})");
     CHECK(declined.verdict == Verdict::kNotImplemented);
     CHECK_THAT(declined.reason, Contains("declined: adaptor: diopiNeg: input, int64 (4, 33), holds 3"));
+    // Beside bfloat16, 2^63 - 1024 is 2^63, which no int64 holds.
+    Case promoted = case_of("ne", Dtype::bfloat16, {"input", "other"});
+    promoted.tensors.back().specs.front().dtype = Dtype::int64;
+    promoted.tensors.back().specs.front().shape = {1};
+    promoted.tensors.back().fill = {Fill::kValue};
+    promoted.tensors.back().values = {0x1p63 - 1024};
+    const CaseResult beyond = run_adapted(promoted, **find_backend("cpu"), kNarrow);
+    CHECK(beyond.verdict == Verdict::kNotImplemented);
+    CHECK_THAT(beyond.reason, Contains("other, int64 (1,), holds 9.22"));
 }
 
 TEST_CASE("products of three factors that exceed the adaptor's dtype are skipped with a reason", "[run][adaptor]") {
@@ -162,6 +171,20 @@ TEST_CASE("products of three factors that exceed the adaptor's dtype are skipped
     c.params = {{"value", Param{2.0}}};
     c.tensors[1].fill = c.tensors[2].fill = {Fill::kUniform, -1.8e18, 1.75e18};
     CHECK(run_adapted(c, **find_backend("cpu"), kNarrow).verdict == Verdict::kPassed);
+}
+
+TEST_CASE("a convolution of inputs that become infinite is skipped with a reason", "[run][adaptor]") {
+    Case c = case_of("conv2d", Dtype::float64, {"input", "weight"});
+    c.tensors[0].specs.front().shape = {1, 1, 3, 3};
+    c.tensors[1].specs.front().shape = {1, 1, 3, 3};
+    c.params = {{"padding", Param{int64_t{1}}}};
+    c.tensors[0].fill = {Fill::kUniform, 1e-99, 2e-99};
+    // Inputs that become 0 are judged.
+    CHECK(run_adapted(c, **find_backend("cpu"), kNarrow).verdict == Verdict::kPassed);
+    c.tensors[0].fill = {Fill::kUniform, 1e99, 2e99};
+    const CaseResult skipped = run_adapted(c, **find_backend("cpu"), kNarrow);
+    CHECK(skipped.verdict == Verdict::kSkipped);
+    CHECK_THAT(skipped.reason, Contains("some become infinite"));
 }
 
 TEST_CASE("a result that is rounded twice may have the error of both roundings", "[run][adaptor]") {

@@ -63,15 +63,21 @@ bool may_overflow(Dtype from, Dtype to) {
 
 std::string first_out_of_range(const Tensor& host, Dtype to) {
     if (host.numel() == 0) return "";
-    auto integers = cast(host, Dtype::int64);
-    if (!integers.ok()) return integers.error().message;
+    const bool is_float = is_floating(host.dtype);
+    auto wide = cast(host, is_float ? Dtype::float64 : Dtype::int64);
+    if (!wide.ok()) return wide.error().message;
     const auto [low, high] = integer_range(to);
-    const auto* values = (*integers)->data_as<int64_t>();
+    const auto* integers = (*wide)->data_as<int64_t>();
+    const auto* reals = (*wide)->data_as<double>();
     for (int64_t i = 0; i < host.numel(); ++i) {
-        if (values[i] >= low && values[i] <= high) continue;
-        // A uint64 of 2^63 and more is a negative number here.
-        return host.dtype == Dtype::uint64 ? fmt::format("{}", static_cast<uint64_t>(values[i]))
-                                           : fmt::format("{}", values[i]);
+        if (is_float) {
+            const bool fits = reals[i] >= static_cast<double>(low) && reals[i] < static_cast<double>(high) + 1;
+            if (!fits) return fmt::format("{}", reals[i]);
+        } else if (integers[i] < low || integers[i] > high) {
+            // A uint64 of 2^63 and more is a negative number here.
+            return host.dtype == Dtype::uint64 ? fmt::format("{}", static_cast<uint64_t>(integers[i]))
+                                               : fmt::format("{}", integers[i]);
+        }
     }
     return "";
 }

@@ -26,7 +26,7 @@ struct IntegerRange {
 
 /// Whether integers of dtype `from` may not fit exactly in `to`.
 [[nodiscard]] bool may_overflow(Dtype from, Dtype to);
-/// The first element of a host tensor of integers that `to` cannot hold exactly, as text; empty if there is none.
+/// The first element of a host tensor of whole numbers that `to` cannot hold exactly, as text; empty if there is none.
 [[nodiscard]] std::string first_out_of_range(const Tensor& host, Dtype to);
 
 /// Converts on one backend.
