@@ -5,7 +5,6 @@
 
 #include "call/invoke.hpp"
 #include "core/stopwatch.hpp"
-#include "worker/crash_context.hpp"
 
 namespace diopi {
 
@@ -26,7 +25,7 @@ Result<Attempt> AttemptRunner::first(const Step& step) { return run(step, Poison
 
 Result<Attempt> AttemptRunner::another(const Step& step) { return run(step, Poison::kSecond, chain_); }
 
-Status AttemptRunner::repeat(Attempt& attempt) { return call(attempt, chain_); }
+Status AttemptRunner::repeat(Attempt& attempt, WorkPhase phase) { return call(attempt, chain_, phase); }
 
 Result<Attempt> AttemptRunner::run(const Step& step, Poison poison, const Chain& chain) {
     step_name_ = step.name;
@@ -41,15 +40,15 @@ Result<Attempt> AttemptRunner::run(const Step& step, Poison poison, const Chain&
     std::optional<PoisonedWorkspace> workspace;
     if (rules_.checks.poison) workspace.emplace(context_, poison);
     if (before_attempt) before_attempt(attempt);
-    const Status called = call(attempt, chain);
+    const Status called = call(attempt, chain, WorkPhase::kInCall);
     if (after_attempt) after_attempt(attempt);
     if (!called.ok()) return called.error();
     return attempt;
 }
 
-Status AttemptRunner::call(Attempt& attempt, const Chain& chain) {
+Status AttemptRunner::call(Attempt& attempt, const Chain& chain, WorkPhase phase) {
     const std::string_view function = attempt.placed.call().row->function;
-    note_step(WorkPhase::kInCall, step_name_, function);
+    note_step(phase, step_name_, function);
     if (before_call) before_call();
     placement_.set_read_only(true);
     const Stopwatch watch;

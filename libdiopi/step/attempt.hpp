@@ -8,6 +8,7 @@
 #include "journal/adapted.hpp"
 #include "step/placed_call.hpp"
 #include "step/step_rules.hpp"
+#include "worker/crash_context.hpp"
 
 namespace diopi {
 
@@ -34,12 +35,12 @@ class AttemptRunner {
     [[nodiscard]] Result<Attempt> first(const Step& step);
     /// Another attempt, with the second poison.
     [[nodiscard]] Result<Attempt> another(const Step& step);
-    /// Repeats the call on the tensors of an attempt, which gets the new outcome and time.
-    [[nodiscard]] Status repeat(Attempt& attempt);
+    /// Repeats the call on the tensors of an attempt, which gets the new outcome and time. A crash is one of `phase`.
+    [[nodiscard]] Status repeat(Attempt& attempt, WorkPhase phase = WorkPhase::kInCall);
 
  private:
     [[nodiscard]] Result<Attempt> run(const Step& step, Poison poison, const Chain& chain);
-    [[nodiscard]] Status call(Attempt& attempt, const Chain& chain);
+    [[nodiscard]] Status call(Attempt& attempt, const Chain& chain, WorkPhase phase);
 
     const StepRules& rules_;
     Placement& placement_;

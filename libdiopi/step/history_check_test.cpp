@@ -7,6 +7,7 @@
 #include "cases/testing.hpp"
 #include "runtime/context.hpp"
 #include "step/case_run.hpp"
+#include "worker/crash_context.hpp"
 
 namespace diopi {
 
@@ -82,6 +83,16 @@ diopiError_t counts_in_a_byte(diopiContextHandle_t, diopiTensorHandle_t out, dio
     return error;
 }
 
+/// The context that a crash in the call with int8 would have.
+std::string noted_in_int8;
+const CrashPage* noted_page = nullptr;
+
+diopiError_t notes_crash_context(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
+    if (input->dtype == Dtype::int8) noted_in_int8 = noted_page->read().text();
+    if (input->dtype != Dtype::float32) return diopiDtypeNotSupported;
+    return relu(input->data_as<float>(), out, input->strides, input->shape);
+}
+
 Failure failure_with(diopiError_t (*function)(diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t),
                      const Case& c, const std::vector<std::string>& checks = {"guards", "history"}) {
     const testing::FaultyBackend faulty({{"diopiRelu", testing::any_function(function)}});
@@ -105,6 +116,17 @@ TEST_CASE("what a library keeps from earlier calls is seen, and named by the cal
     CHECK_THAT(failure_with(keeps_error, plain_case()).reason,
                Contains("after a call with int8 in place of floating numbers: the call failed: "));
     CHECK_THAT(failure_with(of_one_thread, plain_case()).reason, Contains("after calls from another thread: out: "));
+}
+
+TEST_CASE("a crash in another call is named as one of the check", "[step][history]") {
+    // Later tests of this process write to the page, too.
+    static const auto page = CrashPage::create();
+    REQUIRE(page.ok());
+    noted_page = &*page;
+    page->adopt();
+    CHECK(failure_with(notes_crash_context, plain_case()).ok());
+    CHECK(noted_in_int8 ==
+          "the history check of forward (diopiRelu), in a call of other values, strides, shapes or dtypes");
 }
 
 TEST_CASE("without the check of histories they pass", "[step][history]") {

@@ -69,6 +69,8 @@ std::string text_of(const CrashContext& context) {
             return "the checks after " + call;
         case WorkPhase::kInHeldCall:
             return call + " with its stream held";
+        case WorkPhase::kInOtherCall:
+            return "the history check of " + call + ", in a call of other values, strides, shapes or dtypes";
     }
     return "";
 }
@@ -135,7 +137,7 @@ void CrashPage::begin() {
 CrashContext CrashPage::read() const {
     CrashContext context;
     context.phase = page_->phase.load(std::memory_order_acquire);
-    if (context.phase > WorkPhase::kInHeldCall) context.phase = WorkPhase::kNone;
+    if (context.phase > WorkPhase::kInOtherCall) context.phase = WorkPhase::kNone;
     if (context.phase == WorkPhase::kStage) context.stage = text_in(page_->stage);
     if (context.phase > WorkPhase::kStage) {
         context.step = text_in(page_->step);

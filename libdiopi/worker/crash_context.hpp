@@ -10,11 +10,12 @@
 namespace diopi {
 
 enum class WorkPhase : uint8_t {
-    kNone,       ///< nothing was noted
-    kStage,      ///< an action that is no step of a case
-    kInCall,     ///< the call of a step
-    kInChecks,   ///< the checks after the call
-    kInHeldCall  ///< the call, behind other work of its stream
+    kNone,        ///< nothing was noted
+    kStage,       ///< an action that is no step of a case
+    kInCall,      ///< the call of a step
+    kInChecks,    ///< the checks after the call
+    kInHeldCall,  ///< the call, behind other work of its stream
+    kInOtherCall  ///< a call of other values, strides, shapes or dtypes on the memory of the step
 };
 
 struct CrashContext {

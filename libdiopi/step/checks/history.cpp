@@ -229,7 +229,7 @@ class HistoryCheck final : public StepCheck {
         if (!other) return {};
         const Call own = attempt.placed.call();
         attempt.placed.call() = *other;
-        const Status called = setup_.attempts.repeat(attempt);
+        const Status called = setup_.attempts.repeat(attempt, WorkPhase::kInOtherCall);
         attempt.placed.call() = own;
         return called.ok() ? call_again(attempt, memory) : called;
     }
