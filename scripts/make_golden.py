@@ -2504,7 +2504,128 @@ def nonzero(book):
     book.add("diopiNonzero", "special", lambda t: torch.nonzero(t["input"]), {"input": values(SPECIAL, F32)}, {}, ["out"])
 
 
+# ---- images: boxes and regions are those of torchvision, by its formulas ----
+
+# Positions of cubic convolution are exact in float32 here: the weights, with slopes above one, take over their errors.
+RESIZED = [("nearest", [1, 2, 5, 6], [9, 4], None), ("bilinear", [1, 2, 5, 6], [9, 4], False),
+           ("bicubic", [2, 1, 6, 5], [11, 9], True), ("trilinear", [1, 2, 3, 4, 5], [4, 2, 7], False),
+           ("nearest", [2, 3, 7], [11], None), ("nearest", [1, 2, 3, 4, 5], [4, 2, 7], None),
+           ("linear", [2, 3, 7], [11], False), ("linear", [2, 3, 7], [4], True), ("bilinear", [1, 2, 5, 6], [5, 13], True),
+           ("bicubic", [1, 2, 5, 6], [10, 3], False), ("trilinear", [1, 1, 3, 4, 2], [1, 7, 5], True)]
+
+
+def interpolate(book):
+    for dtype, (mode, shape, size, corners) in crossed(FLOATS, RESIZED, 4):
+        name = f"{tag(dtype)}_{mode}_{label(shape)}_{label(size)}_{corners}"
+        kind = "Nearest" if mode == "nearest" else "Linear"
+        args = {} if kind == "Nearest" else {"align_corners": corners, "mode": mode}
+
+        def forward(t):
+            return F.interpolate(t["input"], size=size, mode=mode, align_corners=corners)
+
+        def backward(t):
+            x = torch.zeros(shape, dtype=t["grad_output"].dtype, requires_grad=True)
+            return torch.autograd.grad(forward({"input": x}), x, t["grad_output"])[0]
+
+        book.add(f"diopiUpsample{kind}", name, forward, {"input": normal(shape, dtype)}, {"size": size, **args}, ["out"],
+                 {"input": channels_last} if dtype == F32 else None)
+        book.add(f"diopiUpsample{kind}Backward", name, backward, {"grad_output": normal([*shape[:2], *size], dtype)},
+                 {"out_size": size, "in_size": shape, **args}, ["grad_input"])
+
+
+def points(shape, dtype):
+    """In 32nds: exact positions, none in the middle between two elements of five or six."""
+    return lambda t: ((torch.randint(-20, 20, shape).to(F64) * 2 + 1) / 32).to(dtype)
+
+
+def grid_sample(book):
+    rows = [("bilinear", [2, 3, 5, 6], [4, 3]), ("nearest", [2, 3, 5, 6], [4, 3]), ("bicubic", [1, 2, 5, 6], [3, 7]),
+            ("bilinear", [1, 2, 3, 4, 5], [2, 3, 4]), ("nearest", [1, 2, 3, 4, 5], [2, 3, 4]), ("bilinear", [0, 2, 3, 3], [2, 2])]
+    for dtype, (mode, shape, size) in crossed(FLOATS, rows, 3):
+        book.add("diopiGridSample", f"{tag(dtype)}_{mode}_{label(shape)}_{label(size)}",
+                 lambda t: F.grid_sample(t["input"], t["grid"], mode, "zeros", False),
+                 {"input": normal(shape, dtype), "grid": points([shape[0], *size, len(size)], dtype)},
+                 {"mode": mode}, ["out"])
+
+
+def sampled(plane, y, x):
+    """The value of planes (C, H, W) at a point: linear between elements, and nothing from one element outside on."""
+    height, width = plane.shape[1:]
+    if not (-1 <= y <= height and -1 <= x <= width):
+        return torch.zeros_like(plane[:, 0, 0])
+    y, x = min(max(y, 0.0), height - 1.0), min(max(x, 0.0), width - 1.0)
+    top, left = int(y), int(x)
+    bottom, right = min(top + 1, height - 1), min(left + 1, width - 1)
+    upper = plane[:, top, left] * (1 - x + left) + plane[:, top, right] * (x - left)
+    lower = plane[:, bottom, left] * (1 - x + left) + plane[:, bottom, right] * (x - left)
+    return upper * (1 - y + top) + lower * (y - top)
+
+
+def pooled_regions(x, rois, scale, height, width, ratio, aligned):
+    out = []
+    for image, x1, y1, x2, y2 in rois.tolist():
+        x1, y1, x2, y2 = (v * scale - 0.5 * aligned for v in (x1, y1, x2, y2))
+        sides = [y2 - y1, x2 - x1] if aligned else [max(y2 - y1, 1.0), max(x2 - x1, 1.0)]
+        bins = [sides[0] / height, sides[1] / width]
+        rows, columns = (ratio if ratio > 0 else math.ceil(b) for b in bins)
+        means = [sum(sampled(x[int(image)], y1 + bins[0] * (i + (r + 0.5) / rows), x1 + bins[1] * (j + (c + 0.5) / columns))
+                     for r in range(rows) for c in range(columns)) / (rows * columns)
+                 for i in range(height) for j in range(width)]
+        out.append(torch.stack(means, 1).reshape(-1, height, width))
+    return torch.stack(out)
+
+
+REGIONS = [[1, 0.5, 1.25, 5.3, 4.1], [0, -3.2, -1.6, 2.7, 3.9], [1, 3.1, 2.2, 9.6, 8.3], [0, 1.1, 1.3, 1.4, 1.7]]
+
+
+def roi_align(book):
+    rows = [(1.0, 3, 2, -1, False), (1.0, 2, 3, 2, True), (0.5, 2, 2, 0, True), (0.5, 1, 4, 1, False)]
+    for dtype, (scale, height, width, ratio, aligned) in crossed(FLOATS, rows, 2):
+        name = f"{tag(dtype)}_{scale}_{height}x{width}_{ratio}_{aligned}"
+        args = {"spatial_scale": scale, "pooled_height": height, "pooled_width": width, "sampling_ratio": ratio,
+                "aligned": aligned}
+        shape = [2, 3, 6, 7]
+
+        def forward(t):
+            return pooled_regions(t["input"], t["rois"], scale, height, width, ratio, aligned)
+
+        def backward(t):
+            x = torch.zeros(shape, dtype=t["grad"].dtype, requires_grad=True)
+            return torch.autograd.grad(forward({"input": x, "rois": t["rois"]}), x, t["grad"])[0]
+
+        regions = {"rois": values(REGIONS, dtype)}
+        book.add("diopiRoiAlign", name, forward, {"input": normal(shape, dtype), **regions}, args, ["out"])
+        sizes = dict(zip(("batch_size", "channels", "height", "width"), shape))
+        book.add("diopiRoiAlignBackward", name, backward, {"grad": normal([4, 3, height, width], dtype), **regions},
+                 {**args, **sizes}, ["out"])
+
+
+def nms(book):
+    def kept(t, threshold):
+        boxes, found = t["boxes"].tolist(), []
+        for i in t["confidence"].sort(stable=True, descending=True)[1].tolist():
+            def overlap(a, b):
+                shared = max(min(a[2], b[2]) - max(a[0], b[0]), 0) * max(min(a[3], b[3]) - max(a[1], b[1]), 0)
+                return shared / ((a[2] - a[0]) * (a[3] - a[1]) + (b[2] - b[0]) * (b[3] - b[1]) - shared)
+            if all(overlap(boxes[k], boxes[i]) <= threshold for k in found):
+                found.append(i)
+        return torch.tensor(found, dtype=I64)
+
+    def corners(count, dtype):
+        def draw(t):
+            low, side = torch.randint(0, 12, [count, 2]), torch.randint(1, 9, [count, 2])
+            return torch.cat([low, low + side], 1).to(dtype)
+        return draw
+
+    for dtype, (count, threshold) in itertools.product(FLOATS, [(30, 0.307), (30, 0.713), (1, 0.5), (0, 0.5)]):
+        book.add("diopiNms", f"{tag(dtype)}_{count}_{threshold}", lambda t: kept(t, threshold),
+                 {"boxes": corners(count, dtype), "confidence": uniform([count], dtype)}, {"iou_threshold": threshold}, ["out"])
+    book.add("diopiNms", "ties", lambda t: kept(t, 0.307), {"boxes": corners(20, F32), "confidence": integers([20], F32, 0, 2)},
+             {"iou_threshold": 0.307}, ["out"])
+
+
 OPERATORS |= {f.__name__: f for f in (
+    interpolate, grid_sample, roi_align, nms,
     stack, split, meshgrid, permute, transpose, roll, pad, repeat, one_hot, contiguous, linspace, select, select_scatter,
     slice_op, slice_scatter, index_select, index_fill, gather, scatter, index, index_put, embedding_renorm_,
     masked_scatter, masked_select, nonzero)}

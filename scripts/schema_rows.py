@@ -18,7 +18,7 @@ INCLUDE = re.compile(r'#include "schema/(\w+)\.inc"')
 TEXT = r'"([^"]*)"'
 ROW = re.compile(rf"DIOPI_ROW\((\w+),\s*{TEXT},\s*{TEXT},\s*(\w+),\s*(\w+),\s*(\w),\s*(\w+),((?:\s*{TEXT})+)\)")
 # name(alias), marks, :roles, #list, =default: the grammar of schema.hpp.
-ARG = re.compile(r"(\w+)(?:\((\w+)\))?([&?!%^@\d]*)((?::\w+(?:\(\w+\))?)*)(?:#(\w+))?(?:=(.*))?$")
+ARG = re.compile(r"(\w+)(?:\((\w+)\))?([&?!%^@\d]*)((?::\w+(?:\([\w.]+\))?)*)(?:#(\w+))?(?:=(.*))?$")
 
 
 @dataclass(frozen=True)

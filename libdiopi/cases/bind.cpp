@@ -84,13 +84,32 @@ bool is_complete(const Row& row, const Case& c) {
     });
 }
 
+/// A function whose mode only the case states computes the one that its overload names.
+bool suits_mode(const Row& row, const Case& c) {
+    const Param* mode = is_case_only(row, "mode") ? c.param("mode") : nullptr;
+    const auto* text = mode == nullptr ? nullptr : std::get_if<std::string>(&mode->value);
+    return text == nullptr || *text == row.overload;
+}
+
 bool fits(const Row& row, const Case& c) {
+    if (!suits_mode(row, c)) return false;
     const Param* indices = c.param("return_indices");
     const bool wants_indices = indices != nullptr && indices->value == Param{true}.value;
     if ((row.overload == "indices") != wants_indices) return false;
     return std::ranges::all_of(c.tensors, [&](const CaseTensor& t) { return takes_tensor(row, t); }) &&
            std::ranges::all_of(c.params, [&](const auto& p) { return takes_param(row, p.first, p.second); }) &&
            is_complete(row, c);
+}
+
+/// The gradient of a function: the one of its overload, else the first of the operator; null where there is none.
+const Row* backward_of(const Row& function, std::span<const Row* const> candidates) {
+    const Row* first = nullptr;
+    for (const Row* row : candidates) {
+        if (row->variant != Variant::backward) continue;
+        if (row->overload == function.overload) return row;
+        if (first == nullptr) first = row;
+    }
+    return first;
 }
 
 /// Whether `saving` makes every output that `backward` reads.
@@ -242,11 +261,54 @@ Status find_first_normalised(Call& call, const Case& c) {
     return {};
 }
 
+/// The numbers of a parameter that is a number or a list of them; none where it is another one.
+std::vector<double> numbers_of(const Param& param) {
+    std::vector<double> numbers;
+    const auto add = [&](const Param& each) {
+        if (const auto* real = std::get_if<double>(&each.value)) numbers.push_back(*real);
+        if (const auto* whole = std::get_if<int64_t>(&each.value)) numbers.push_back(static_cast<double>(*whole));
+    };
+    if (const auto* list = std::get_if<std::vector<Param>>(&param.value))
+        std::ranges::for_each(*list, add);
+    else
+        add(param);
+    return numbers;
+}
+
+/// A case may name the sides of a resized image by factors of the input's, the C function takes sizes only. Source of
+/// the rounding: torch.nn.functional.interpolate.
+Status find_resized(Call& call, const Case& c) {
+    const Param* scale = call.row->rule == ShapeRule::resize ? c.param("scale_factor") : nullptr;
+    const Tensor* input = scale != nullptr && !is_null(*scale) ? call.tensor("input") : nullptr;
+    if (input == nullptr || input->rank() < 3) return {};
+    const std::vector<double> factors = numbers_of(*scale);
+    const size_t sides = input->shape.size() - 2;
+    IntList& size = std::get<IntList>(call["size"]);
+    if (!size.empty() || (factors.size() != 1 && factors.size() != sides)) {
+        return bad_input(std::string(call.row->function) + ": scale_factor has one number or " + std::to_string(sides) +
+                         ", and stands in the place of size");
+    }
+    for (size_t i = 0; i < sides; ++i) {
+        const double sized = static_cast<double>(input->shape[i + 2]) * factors[factors.size() == 1 ? 0 : i];
+        size.push_back(sized >= 0 && sized < 0x1p62 ? static_cast<int64_t>(sized) : 0);
+    }
+    return {};
+}
+
+/// A case names both sides of the bins of regions in one list, or with one number.
+void find_pooled_sides(Call& call, const Case& c) {
+    const Param* sides = call.row->rule == ShapeRule::roi_align ? c.param("output_size") : nullptr;
+    const std::vector<double> numbers = sides == nullptr ? std::vector<double>() : numbers_of(*sides);
+    if (numbers.size() != 1 && numbers.size() != 2) return;
+    call["pooled_height"] = static_cast<int64_t>(numbers.front());
+    call["pooled_width"] = static_cast<int64_t>(numbers.back());
+}
+
 /// The shape of a forward argument as `arg` of the backward function takes it; null where that argument is absent.
 Value shape_value(const Arg& arg, const Call& forward) {
     const Tensor* of = forward.tensor(arg.shape_of);
     if (of == nullptr) return {};
-    return arg.kind == ArgKind::int64 ? Value(of->shape[0]) : Value(of->shape);
+    return arg.kind == ArgKind::int64 ? Value(of->shape[static_cast<size_t>(arg.size_of_dim)]) : Value(of->shape);
 }
 
 /// Zeros in the shape and dtype of a host tensor; without memory if it has none.
@@ -303,7 +365,6 @@ Result<CaseRows> rows_for(const Case& c) {
     if (candidates.empty()) return not_implemented("the standard has no operator '" + c.op + "'");
     CaseRows rows;
     for (const Row* row : candidates) {
-        if (row->variant == Variant::backward && rows.backward == nullptr) rows.backward = row;
         if (!fits(*row, c)) continue;
         if (row->variant == Variant::forward && rows.forward == nullptr) rows.forward = row;
         if (row->variant == Variant::inplace && rows.inplace == nullptr) rows.inplace = row;
@@ -314,6 +375,7 @@ Result<CaseRows> rows_for(const Case& c) {
         if (std::ranges::none_of(candidates, is_described)) return undescribed(*candidates.front());
         return bad_input(why_none_fits(c, candidates));
     }
+    rows.backward = backward_of(rows.forward != nullptr ? *rows.forward : *rows.inplace, candidates);
     if (rows.backward != nullptr) {
         rows.saving = rows.forward;
         for (const Row* row : candidates) {
@@ -343,7 +405,10 @@ Result<Call> bind_call(const Row& row, const Case& c, const CaseTensors& tensors
     }
     count_rows_from_front(call, c);
     name_whole_dims(call);
-    if (Status s = find_first_normalised(call, c); !s.ok()) return s.error();
+    find_pooled_sides(call, c);
+    for (const auto find : {find_first_normalised, find_resized}) {
+        if (Status s = find(call, c); !s.ok()) return s.error();
+    }
     return call;
 }
 

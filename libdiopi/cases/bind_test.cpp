@@ -70,12 +70,50 @@ TEST_CASE("the absent index tensors of a case are the dims that the others leave
 }
 
 TEST_CASE("a case of an operator without a shape rule is not refused for its words") {
-    const Case c = make_case("interpolate", {case_tensor("input", {1, 2, 8})}, {{"scale_factor", Param{2.0}}});
+    const Case c = make_case("nms_mmcv", {case_tensor("dets", {8, 4})}, {{"threshold", Param{2.0}}});
     const auto rows = rows_for(c);
     REQUIRE_FALSE(rows.ok());
     CHECK(rows.error().code == Errc::kNotImplemented);
     CHECK_THAT(rows.error().message, Catch::Contains("is not described yet"));
     CHECK(plan(c).ok());
+}
+
+TEST_CASE("the mode of a case chooses the function, and factors become sizes") {
+    const auto call_of = [](const std::string& mode, const Param& size, const Param& factor) {
+        const Case c = make_case("interpolate", {case_tensor("input", {1, 2, 8, 5})},
+                                 {{"mode", Param{mode}}, {"size", size}, {"scale_factor", factor}});
+        const auto rows = rows_for(c);
+        REQUIRE(rows.ok());
+        return bind_call(*rows->forward, c, shape_tensors(c));
+    };
+    const Param factors{std::vector<Param>{Param{0.5}, Param{1.3}}}, none{};
+    auto call = call_of("bicubic", none, factors);
+    REQUIRE(call.ok());
+    CHECK(call->row == find_row("diopiUpsampleLinear"));
+    const Case linear = make_case("interpolate", {case_tensor("input", {1, 2, 8})},
+                                  {{"mode", Param{std::string("linear")}}, {"size", Param{int64_t{3}}}});
+    CHECK(rows_for(linear)->backward == find_row("diopiUpsampleLinearBackward"));
+    CHECK(*call->ints("size") == IntList{4, 6});
+    call = call_of("nearest", none, Param{int64_t{3}});
+    REQUIRE(call.ok());
+    CHECK(call->row == find_row("diopiUpsampleNearest"));
+    CHECK(*call->ints("size") == IntList{24, 15});
+    CHECK_FALSE(call_of("nearest", Param{int64_t{4}}, factors).ok());
+}
+
+TEST_CASE("regions are pooled to both sides of output_size, and the gradient states each size of the input") {
+    Case c = make_case("roi_align", {case_tensor("input", {2, 3, 8, 5}), case_tensor("boxes", {4, 5})},
+                       {{"output_size", Param{std::vector<Param>{Param{int64_t{7}}, Param{int64_t{2}}}}}});
+    const auto forward = bind_call(*find_row("diopiRoiAlign"), c, shape_tensors(c));
+    REQUIRE(forward.ok());
+    CHECK(forward->integer("pooled_height") == 7);
+    CHECK(forward->integer("pooled_width") == 2);
+    const auto backward = bind_backward(*find_row("diopiRoiAlignBackward"), c, *forward, {});
+    REQUIRE(backward.ok());
+    CHECK(backward->integer("batch_size") == 2);
+    CHECK(backward->integer("channels") == 3);
+    CHECK(backward->integer("height") == 8);
+    CHECK(backward->integer("width") == 5);
 }
 
 TEST_CASE("a negative padding_idx of an embedding counts from the end, and null is none") {

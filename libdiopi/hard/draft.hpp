@@ -94,6 +94,8 @@ class Draft {
 [[nodiscard]] bool shape_sort_draft(Draft& draft);
 /// The same for the rules of neural networks: convolutions, norms, pools, losses.
 [[nodiscard]] bool shape_network_draft(Draft& draft);
+/// The same for images that are resized, sampled, or pooled in regions, and for boxes.
+[[nodiscard]] bool shape_vision_draft(Draft& draft);
 /// The same for norms but batch and layer norm.
 [[nodiscard]] bool shape_norm_draft(Draft& draft);
 /// The same for losses of each element and of sequences.

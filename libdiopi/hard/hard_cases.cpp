@@ -302,8 +302,8 @@ class HardOperator {
             case 2:
                 return step(last);
             case 3:
-                // No two elements of a tensor that is written may be one.
-                return is_written(last) ? void() : repeat(last);
+                // No two elements of a tensor that is written may be one, nor of one whose values the draft states.
+                return is_written(last) || last.fill.fn == Fill::kValue ? void() : repeat(last);
             case kOneObject: {
                 // Elements of equal spec: x + x, x * x^T of a square x. No function takes values by their places from
                 // the tensor that it changes.

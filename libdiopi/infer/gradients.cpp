@@ -16,6 +16,17 @@ const Tensor* tensor_named(const Call& call, std::string_view word) {
     return arg == args.end() ? nullptr : call.tensor(arg->name);
 }
 
+/// The shape of the forward function's input, which the call states by a list or by one number for each dim.
+std::optional<Shape> stated_shape(const Call& call) {
+    Shape shape;
+    for (size_t i = 0; i < call.args.size(); ++i) {
+        if (call.row->args()[i].shape_of != "input") continue;
+        if (const auto* list = std::get_if<IntList>(&call.args[i])) return *list;
+        if (const auto* size = std::get_if<int64_t>(&call.args[i])) shape.push_back(*size);
+    }
+    return shape.empty() ? std::nullopt : std::optional(shape);
+}
+
 }  // namespace
 
 /// grad_x is like x. Only gradients of the call's own arguments are described here; others (grad_bias of a linear) need
@@ -24,15 +35,14 @@ Specs gradients(Call& call, const ResultHints&) {
     std::vector<OutputSpec> specs;
     const auto args = call.row->args();
     for (size_t i = 0; i < args.size(); ++i) {
-        if (!args[i].is_output || !args[i].name.starts_with("grad_")) continue;
         const std::string_view word = args[i].alias.starts_with("grad_") ? args[i].alias : args[i].name;
+        if (!args[i].is_output || !word.starts_with("grad_")) continue;
         const Tensor* of = tensor_named(call, word.substr(5));
-        const IntList* sizes = args[i].name == "grad_input" && of == nullptr ? call.ints("input_sizes") : nullptr;
-        if (of == nullptr && args[i].name == "grad_input") of = call.tensor("grad_output");
-        if (of == nullptr && sizes != nullptr) of = call.tensor("grad");
+        const bool is_stated = word == "grad_input" && of == nullptr;
+        if (is_stated) of = tensor_named(call, "grad_output");
         if (of == nullptr) continue;
-        if (sizes == nullptr && call.has("sizes")) sizes = call.ints("sizes");
-        specs.push_back({i, {sizes != nullptr ? *sizes : of->shape, of->dtype, {}}});
+        const std::optional<Shape> stated = is_stated ? stated_shape(call) : std::nullopt;
+        specs.push_back({i, {stated.value_or(of->shape), of->dtype, {}}});
     }
     return specs;
 }

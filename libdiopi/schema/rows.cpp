@@ -175,7 +175,9 @@ constexpr void take_role(std::string_view& text, ParsedArg& parsed) {
     } else if (word == "row_of") {
         parsed.row_of = take_bracket(text);
     } else if (word == "shape_of") {
-        arg.shape_of = take_bracket(text);
+        std::string_view of = take_bracket(text);
+        arg.shape_of = take_until(of, ".");
+        if (take_mark(of, '.')) arg.size_of_dim = take_number(of);
     } else if (word == "zeros_of") {
         arg.zeros_of = take_bracket(text);
     } else if (word == "made") {

@@ -43,7 +43,8 @@
 ///                 Where elements are equal, the position of each of them is right
 /// :negated        a bool of which the case states the contrary, under the alias
 /// :row_of(x)      the number of a row of `x`; a negative one of a case counts from the back
-/// :shape_of(x)    backward: the shape of the forward argument `x`; an integer is its first size
+/// :shape_of(x)    backward: the shape of the forward argument `x`; an integer is its first size,
+///                 and the size of dim 1 for :shape_of(x.1)
 /// :zeros_of(x)    backward: zeros in the shape of the forward argument `x`, which the function may overwrite
 /// :made           an output tensor that the function makes itself, because only it knows the size or the strides
 ///
@@ -209,6 +210,7 @@ struct Arg {
     bool has_default = false;
     bool has_meaning = false;    ///< its values mean something: a case's fill is the only sound one
     bool channels_last = false;  ///< a layout of images: channels may be the innermost dim
+    int8_t size_of_dim = 0;      ///< the dim of `shape_of` whose size an integer is
     int8_t spatial_dims = -1;    ///< for a channels_last argument; -1: all dims behind the second
     bool four_bytes = false;     ///< an index of 8 bytes that may have 4
     bool unwritten = false;      ///< an inout that the function leaves as it is
