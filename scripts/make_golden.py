@@ -1982,6 +1982,109 @@ def adaptive(book, op):
                      ["param", *names])
 
 
+# ---- distances, decompositions, sparse products, the loss scale ----
+
+CDIST = {  # points, other points, p
+    "plane": ([3, 4], [5, 4], 2.0), "batch": ([2, 3, 6], [2, 4, 6], 1.0), "count": ([3, 2], [2, 2], 0.0),
+    "root": ([4, 3], [2, 3], 0.5), "power": ([4, 3], [2, 3], 3.0),
+    "wide": ([3, 1, 4, 2], [2, 3, 2], 2.0), "none": ([0, 3], [2, 3], 2.0),
+}
+
+
+def cdist(book):
+    for dtype, (case, (a, b, p)) in zip(itertools.cycle((F32, F64)), CDIST.items()):
+        tensors = {"input1": normal(a, dtype), "input2": normal(b, dtype)}
+        args = {"p": p}
+        book.add("diopiCdist", f"{tag(dtype)}_{case}", lambda t: torch.cdist(t["input1"], t["input2"], p), tensors,
+                 args | {"compute_mode": None}, ["out"])
+        if a[:-2] != b[:-2] or 0 in a:
+            continue
+        tensors |= {"grad_output": normal([*a[:-1], b[-2]], dtype),
+                    "cdist": derived(lambda t: torch.cdist(t["input1"], t["input2"], p), dtype)}
+        book.add("diopiCdistBackward", f"{tag(dtype)}_{case}",
+                 lambda t: aten._cdist_backward(t["grad_output"], t["input1"], t["input2"], p, t["cdist"]),
+                 tensors, args, ["grad_input"])
+
+
+def positive_definite(shape, dtype):
+    """A matrix times its transpose, and ones on the diagonal."""
+    draw = normal(shape, F64)
+
+    def make(t):
+        x = draw(t)
+        return (x @ x.mT / shape[-1] + torch.eye(shape[-1], dtype=F64)).to(dtype)
+    return make
+
+
+def cholesky_ex(book):
+    def gradient(t, upper):
+        mat = (t["L"].mT @ t["L"] if upper else t["L"] @ t["L"].mT).requires_grad_()
+        factor = torch.linalg.cholesky_ex(mat, upper=upper)[0]
+        return torch.autograd.grad(factor, mat, t["grad_output"])[0]
+
+    for dtype, (shape, upper) in itertools.product((F32, F64), [([3, 3], False), ([2, 4, 4], True), ([0, 2, 2], False)]):
+        name, args = f"{tag(dtype)}_{shape[-1]}_{upper}", {"upper": upper}
+        book.add("diopiCholesky", name, lambda t: torch.linalg.cholesky_ex(t["mat"], upper=upper),
+                 {"mat": positive_definite(shape, dtype)}, args | {"checkerror": False}, ["out", "info"],
+                 dtypes={"info": I32})
+        tensors = {"_mat": positive_definite(shape, dtype), "grad_output": normal(shape, dtype),
+                   "L": derived(lambda t: torch.linalg.cholesky_ex(t["_mat"], upper=upper)[0], dtype)}
+        book.add("diopiCholeskyBackward", name, lambda t: gradient(t, upper), tensors, args, ["grad_mat"])
+
+
+def triangular_solve(book):
+    rows = [([3, 2], [3, 3], True, False, False), ([2, 4, 1], [4, 4], False, True, False),
+            ([3, 3], [2, 3, 3], True, True, True), ([2, 3], [2, 2], False, False, True)]
+    for dtype, (index, (b, mat, *flags)) in zip(itertools.cycle((F32, F64)), enumerate(rows)):
+        tensors = {"b": normal(b, dtype), "mat": positive_definite(mat, dtype)}
+        args = dict(zip(("upper", "transpose", "unitriangular"), flags))
+
+        def gradients(t):
+            b, mat = (t[n].clone().requires_grad_() for n in ("b", "mat"))
+            return torch.autograd.grad(torch.triangular_solve(b, mat, *flags), (b, mat), (t["grad_x"], t["grad_cloned_mat"]))
+
+        book.add("diopiTriangularSolve", f"{tag(dtype)}_{index}",
+                 lambda t: torch.triangular_solve(t["b"], t["mat"], *flags), tensors, args, ["out", "cloned_mat"])
+        batch = max(b[:-2], mat[:-2])
+        solution = derived(lambda t: torch.triangular_solve(t["b"], t["mat"], *flags)[0], dtype)
+        tensors |= {"grad_x": normal([*batch, *b[-2:]], dtype), "grad_cloned_mat": normal([*batch, *mat[-2:]], dtype),
+                    "x": solution}
+        book.add("diopiTriangularSolveBackward", f"{tag(dtype)}_{index}", gradients, tensors, args, ["grad_b", "grad_mat"])
+
+
+def linalgqr(book):
+    for dtype, (shape, mode) in itertools.product((F32, F64), [([4, 3], "reduced"), ([2, 3, 4], "complete"),
+                                                               ([4, 2], "complete"), ([2, 3, 3], "r"), ([3, 0], "reduced")]):
+        book.add("diopiLinalgQR", f"{tag(dtype)}_{mode}_{len(shape)}_{shape[-1]}",
+                 lambda t: torch.linalg.qr(t["A"], mode), {"A": normal(shape, dtype)}, {"mode": mode}, ["Q", "R"])
+
+
+def spmm(book):
+    for dtype, (m, k, n) in itertools.product((F32, F64), [(3, 4, 5), (6, 1, 2), (0, 3, 2)]):
+        book.add("diopiSpMM", f"{tag(dtype)}_{m}", lambda t: torch.mm(t["input"], t["mat2"]),
+                 {"input": normal([m, k], dtype), "mat2": normal([k, n], dtype)}, {}, ["out"])
+
+
+def amp_update_scale(book):
+    """PyTorch 1.13 has the function on GPUs only: the values are those of its documented steps."""
+    rows = [(8.0, 0, 0.0, 3), (8.0, 2, 0.0, 3), (8.0, 2, 1.0, 3), (3e38, 1, 0.0, 2), (INF, 1, 1.0, 2)]
+    for index, (scale, tracker, found, interval) in enumerate(rows):
+        tensors = {"current_scale": lambda t: torch.tensor([scale]), "found_inf": lambda t: torch.tensor([found]),
+                   "growth_tracker": lambda t: torch.tensor([tracker], dtype=I32)}
+
+        def update(t):
+            scale, tracker, found = (t[n] for n in ("current_scale", "growth_tracker", "found_inf"))
+            if found:
+                return (scale.double() * 0.5).float(), torch.zeros_like(tracker)
+            grown = (scale.double() * 2).float()
+            due = int(tracker) + 1 == interval
+            return grown if due and grown.isfinite() else scale, torch.zeros_like(tracker) if due else tracker + 1
+
+        book.add("diopiAmpUpdateScaleInp", f"float32_{index}", update, tensors,
+                 {"scale_growth_factor": 2.0, "scale_backoff_factor": 0.5, "growth_interval": interval},
+                 ["current_scale", "growth_tracker"])
+
+
 OPERATORS = {
     **{op: lambda book, op=op: unary(book, op) for op in UNARY},
     "abs": lambda book: exact_unary(book, "abs", [*INTS, *FLOATS, C64]),
@@ -2012,6 +2115,8 @@ OPERATORS = {
     **{op: lambda book, op=op: piecewise(book, op) for op in ("hardtanh", "hardswish", "leaky_relu")},
     **{op: lambda book, op=op: triangle(book, op) for op in ("triu", "tril")},
     **{f.__name__: f for f in (embedding, layer_norm, group_norm, masked_fill, arange)},
+    **{f.__name__: f for f in (cdist, cholesky_ex, triangular_solve, linalgqr, spmm)},
+    "_amp_update_scale_": amp_update_scale,
     **{op: lambda book, op=op: binary(book, op) for op in ("add", "sub", "mul", "div")},
     **{op: lambda book, op=op: softmax_family(book, op) for op in ("softmax", "log_softmax")},
     **{op: lambda book, op=op: reduction(book, op) for op in ("mean", "sum")},

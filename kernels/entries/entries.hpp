@@ -65,6 +65,7 @@ inline const char* first_null(std::span<const NeededPointer> needed) {
 #define DIOPI_WORD_NUMBER_OR_NULL(name) FREE, const diopiScalar_t*, name, name
 #define DIOPI_WORD_NUMBER_READ(name) NEEDED, diopiScalar_t*, name, name  // not const, but only read
 #define DIOPI_WORD_INT(name) FREE, int64_t, name, name
+#define DIOPI_WORD_INT32(name) FREE, int32_t, name, name
 #define DIOPI_WORD_INT_OR_NULL(name) FREE, const int64_t*, name, name
 #define DIOPI_WORD_INTS(name) FREE, diopiSize_t, name, name
 #define DIOPI_WORD_SIZES(name) FREE, diopiSize_t*, name, name

@@ -85,6 +85,10 @@ constexpr Word kWords[] = {
     {ArgKind::memory_format, "channels_last_3d", diopiMemoryFormat_ChannelsLast3d},
     {ArgKind::memory_format, "preserve", diopiMemoryFormat_Preserve},
     {ArgKind::memory_format, "channels_last_1d", diopiMemoryFormat_ChannelsLast1d},
+    // compute_mode of cdist.
+    {ArgKind::int64_ptr, "use_mm_for_euclid_dist_if_necessary", 0},
+    {ArgKind::int64_ptr, "use_mm_for_euclid_dist", 1},
+    {ArgKind::int64_ptr, "donot_use_mm_for_euclid_dist", 2},
 };
 
 Result<Value> word(const Arg& arg, const Param& param) {
@@ -125,6 +129,8 @@ Result<Value> coerce(const Arg& arg, const Param& param) {
         case ArgKind::int32:
         case ArgKind::int64_ptr:
             if (const auto x = integer(param)) return Value(*x);
+            if (arg.kind == ArgKind::int64_ptr && std::holds_alternative<std::string>(param.value))
+                return word(arg, param);
             return wrong(arg, kind_of(param));
         case ArgKind::float32:
         case ArgKind::float64:

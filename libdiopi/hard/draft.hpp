@@ -104,5 +104,7 @@ class Draft {
 [[nodiscard]] bool shape_order_draft(Draft& draft);
 /// The same for the rules of slices, index tensors and masks.
 [[nodiscard]] bool shape_index_draft(Draft& draft);
+/// The same for distances, decompositions and systems of equations.
+[[nodiscard]] bool shape_solve_draft(Draft& draft);
 
 }  // namespace diopi

@@ -167,6 +167,10 @@ bool matmul(Draft& draft) {
     }
     draft.add("input", a);
     draft.add(draft.row().find("mat2") >= 0 ? "mat2" : "other", b);
+    if (draft.row().family == Family::sparse) {
+        draft.made().tensors[0].sparse_csr = draft.pattern() % 4 != 3;
+        draft.made().tensors[1].sparse_csr = draft.pattern() % 4 >= 2;
+    }
     return true;
 }
 
@@ -304,6 +308,21 @@ bool convert(Draft& draft) {
     return true;
 }
 
+/// The states of a loss scale: the values decide whether it grows, and when.
+bool scale_loss(Draft& draft) {
+    if (draft.dtype() != Dtype::float32) return false;
+    const size_t p = draft.pattern();
+    const Shape shape = draft.level(Factor::kForm) == 7 ? Shape{} : Shape{1};
+    draft.add("current_scale", shape);
+    draft.add("growth_tracker", shape, Dtype::int32, {Fill::kRandint, 0, 3});
+    draft.add("found_inf", shape, Dtype::float32, {p % 3 == 0 ? Fill::kOnes : Fill::kZeros});
+    constexpr std::array<double, 4> kGrowths = {2, 1.1, 1e30, 0.75};
+    draft.set("scale_growth_factor", kGrowths[p % 4]);
+    draft.set("scale_backoff_factor", 1 / (2 + static_cast<double>(p)));
+    draft.set("growth_interval", static_cast<int64_t>(1 + p % 4));
+    return true;
+}
+
 /// param, grad and the states have one shape. The squares of gradients are not negative.
 bool optimise(Draft& draft) {
     const Shape shape = draft.shape();
@@ -337,6 +356,7 @@ bool shape_draft(Draft& draft) {
     switch (draft.row().rule) {
         case ShapeRule::in_place:
             if (std::ranges::none_of(draft.row().args(), &Arg::is_inout)) return same(draft);
+            if (draft.row().family == Family::amp) return scale_loss(draft);
             return draft.row().family == Family::optim ? optimise(draft) : overwrite(draft);
         case ShapeRule::sized:
             return make_sized(draft);
@@ -380,7 +400,7 @@ bool shape_draft(Draft& draft) {
             return linear(draft);
         default:
             return shape_network_draft(draft) || shape_norm_draft(draft) || shape_order_draft(draft) ||
-                   shape_index_draft(draft) || shape_vision_draft(draft);
+                   shape_index_draft(draft) || shape_vision_draft(draft) || shape_solve_draft(draft);
     }
 }
 

@@ -101,6 +101,22 @@ double windows(const Call& call) {
     return count(call, "out") * area;
 }
 
+double distances(const Call& call) {
+    const double pairs = count(call, call.has("out") ? "out" : "grad_output");
+    return pairs * static_cast<double>(last_size(*call.tensor("input1")));
+}
+
+/// Source: the operations of Cholesky's decomposition, n^3 / 3, of which others are multiples.
+double factors(const Call& call) {
+    const Tensor& matrix = *call.tensor(call.has("mat") ? "mat" : call.has("A") ? "A" : "L");
+    const int64_t rows = matrix.rank() < 2 ? 1 : matrix.shape[matrix.shape.size() - 2];
+    return count(&matrix) * static_cast<double>(std::min(rows, last_size(matrix))) / 3;
+}
+
+double systems(const Call& call) {
+    return count(call, call.has("out") ? "out" : "x") * static_cast<double>(last_size(*call.tensor("mat")));
+}
+
 }  // namespace work_formulas
 
 namespace {

@@ -8,6 +8,7 @@
 
 #include "check/oracle.hpp"
 #include "core/convert.hpp"
+#include "intercept/factors_law.hpp"
 
 namespace diopi {
 
@@ -142,12 +143,14 @@ void accept_equal(int64_t* actual, const int64_t* expected, const Rows& rows, co
 }  // namespace
 
 bool is_open(const Call& call, size_t arg) {
+    if (call.row->rule == ShapeRule::linalg_qr) return call.row->args()[arg].is_output;
     if (call.row->args()[arg].place_in >= 0) return !keeps_order(call);
     return places_of(call) >= 0 && call.row->args()[arg].is_output && has_no_order(call);
 }
 
 Status settle(const Call& call, size_t arg, TensorPtr& actual, TensorPtr& expected) {
     if (actual->shape != expected->shape) return {};
+    if (call.row->rule == ShapeRule::linalg_qr) return settle_factor(call, arg, *actual, expected);
     const Arg& places = call.row->args()[static_cast<size_t>(places_of(call))];
     const Tensor* input = call.tensor(call.row->args()[static_cast<size_t>(places.place_in)].name);
     if (input == nullptr || actual->numel() == 0) return {};
@@ -179,6 +182,7 @@ Status settle(const Call& call, size_t arg, TensorPtr& actual, TensorPtr& expect
 }
 
 std::string wrong_pair(const Call& call, const Tensor& values, const Tensor& places) {
+    if (call.row->rule == ShapeRule::linalg_qr) return wrong_factors(call, values, places);
     const int arg = places_of(call);
     if (arg < 0 || !has_no_order(call) || values.shape != places.shape || values.numel() == 0) return {};
     const auto place_in = static_cast<size_t>(call.row->args()[static_cast<size_t>(arg)].place_in);

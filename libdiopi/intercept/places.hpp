@@ -1,6 +1,6 @@
-/// Outputs that the standard leaves open: the places of equal elements, and the order of the elements of topk that is
-/// not sorted. Every valid choice is brought into the form of the expected one, so that a comparison accepts it; no
-/// other is.
+/// Outputs that the standard leaves open: the places of equal elements, the order of the elements of topk that is not
+/// sorted, and the factors of a matrix (factors_law.hpp). Every valid choice is brought into the form of the expected
+/// one, so that a comparison accepts it; no other is.
 #pragma once
 
 #include "call/call.hpp"
@@ -17,8 +17,9 @@ namespace diopi {
 /// input, in host memory.
 [[nodiscard]] Status settle(const Call& call, size_t arg, TensorPtr& actual, TensorPtr& expected);
 
-/// The first element of `values` that is not the one at its place in the input, as a message; empty if there is none.
-/// For calls whose rows have no order; otherwise the comparisons of both outputs show it.
+/// The first element of `values` that is not the one at its place in the input, or that the factors Q and R do not give
+/// the matrix, as a message; empty if there is none. For calls whose rows have no order, and for factors; otherwise the
+/// comparisons of both outputs show it.
 [[nodiscard]] std::string wrong_pair(const Call& call, const Tensor& values, const Tensor& places);
 
 }  // namespace diopi

@@ -53,12 +53,16 @@ class ValueCheck final : public StepCheck {
         if (!zeros.empty()) findings.warn(name + ": " + zeros);
     }
 
-    /// Values and places without an order belong together.
+    /// Values and places without an order belong together, and so do the factors of a matrix.
     static void check_pairs(const StepUnderTest& test, Findings& findings) {
-        if (test.actual.size() != 2 || test.step.call.row->args()[test.actual[1].arg].place_in < 0) return;
+        const Row& row = *test.step.call.row;
+        const bool are_factors = row.rule == ShapeRule::linalg_qr;
+        if (test.actual.size() != 2 || (!are_factors && row.args()[test.actual[1].arg].place_in < 0)) return;
         const auto values = test.as_computed(test.actual[0].tensor, test.actual[0].place());
         if (!values.ok()) return findings.fail(values.error());
-        const std::string wrong = wrong_pair(test.computed.call, **values, *test.actual[1].tensor);
+        const auto others = test.as_computed(test.actual[1].tensor, test.actual[1].place());
+        if (!others.ok()) return findings.fail(others.error());
+        const std::string wrong = wrong_pair(test.computed.call, **values, **others);
         if (!wrong.empty()) findings.fail({FailureKind::kValues, test.name_of(test.actual[0].place()) + ": " + wrong});
     }
 

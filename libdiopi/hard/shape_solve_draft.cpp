@@ -1,0 +1,121 @@
+/// The tensors and parameters of hard cases of distances, decompositions and systems of equations. The matrices are
+/// well conditioned: each result has a small error bound.
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "hard/draft.hpp"
+
+namespace diopi {
+
+namespace {
+
+Shape matrices(const Shape& batch, int64_t rows, int64_t columns) {
+    Shape shape = batch;
+    shape.insert(shape.end(), {rows, columns});
+    return shape;
+}
+
+/// The leading dims of the first and of the second tensor, which broadcast.
+std::pair<Shape, Shape> batches(const Draft& draft) {
+    const int64_t n = draft.level(Factor::kForm) == 5 ? draft.size(130) : 3;
+    switch (draft.pattern()) {
+        case 1:
+            return {{n}, {n}};
+        case 2:
+            return {{}, {n}};
+        case 3:
+            return {{n}, {}};
+        case 4:
+            return {{2, 1}, {n}};
+        case 5:
+            return {{1, n}, {2, n}};
+        default:
+            return {{}, {}};
+    }
+}
+
+/// P, R or M has the boundary's size.
+bool cdist(Draft& draft) {
+    const auto [batch, other] = batches(draft);
+    const size_t form = draft.level(Factor::kForm);
+    int64_t p = 7, r = 5, m = 6;
+    if (form == 0 || form == 4) m = draft.size(5'000);
+    if (form == 1) r = draft.size(1'100);
+    if (form == 2 || form == 6) p = draft.size(1'100);
+    if (form == 3) p = r = m = draft.size(70);
+    if (form == 7) p = r = 1;
+    draft.add("input1", matrices(batch, p, m));
+    draft.add("input2", matrices(other, r, m));
+    constexpr double kOrders[] = {2, 1, 0, std::numeric_limits<double>::infinity(), 3, 0.5, 1.5};
+    draft.set("p", kOrders[draft.level(Factor::kNumbers) % std::size(kOrders)]);
+    draft.set("compute_mode", static_cast<int64_t>(draft.pattern() % 3));
+    return true;
+}
+
+/// The side of a square matrix: the boundary stands for it, unless it stands for the batch.
+int64_t side_of(const Draft& draft, int64_t most) {
+    const size_t form = draft.level(Factor::kForm);
+    return form == 5 || form == 7 ? 4 : draft.size(most);
+}
+
+bool cholesky(Draft& draft) {
+    const int64_t n = side_of(draft, 130);
+    draft.add("mat", matrices(batches(draft).second, n, n), draft.dtype(), {Fill::kSymMat});
+    draft.made().tensors.back().requires_grad = true;
+    draft.set("upper", draft.level(Factor::kNumbers) % 2 == 1);
+    draft.set("checkerror", draft.pattern() % 2 == 1);
+    return true;
+}
+
+bool triangular_solve(Draft& draft) {
+    const auto [batch, other] = batches(draft);
+    const int64_t n = side_of(draft, 130), k = draft.level(Factor::kForm) == 1 ? draft.size(130) : 3;
+    draft.add("b", matrices(batch, n, k));
+    draft.add("mat", matrices(other, n, n), draft.dtype(), {Fill::kSymMat});
+    draft.made().tensors.back().requires_grad = true;
+    const size_t chosen = draft.level(Factor::kNumbers);
+    draft.set("upper", chosen % 2 == 0);
+    draft.set("transpose", chosen / 2 % 2 == 1);
+    draft.set("unitriangular", draft.pattern() % 3 == 2);
+    return true;
+}
+
+bool linalg_qr(Draft& draft) {
+    const size_t form = draft.level(Factor::kForm);
+    int64_t m = 7, n = 5;
+    if (form == 0 || form == 4) m = draft.size(1'100);
+    if (form == 1) n = draft.size(1'100);
+    if (form == 2 || form == 3) m = n = draft.size(130);
+    if (form == 6) std::swap(m, n);
+    if (form == 7) m = n = 1;
+    const Shape shape = matrices(batches(draft).second, m, n);
+    // Large numbers have a norm that a half type does not hold.
+    if (is_half(draft.dtype())) {
+        draft.add("A", shape, draft.dtype(), {Fill::kUniform, -3, 3});
+    } else {
+        draft.add("A", shape);
+    }
+    constexpr const char* kModes[] = {"reduced", "complete", "r"};
+    draft.set("mode", std::string(kModes[draft.level(Factor::kNumbers) % std::size(kModes)]));
+    return true;
+}
+
+}  // namespace
+
+bool shape_solve_draft(Draft& draft) {
+    switch (draft.row().rule) {
+        case ShapeRule::cdist:
+            return cdist(draft);
+        case ShapeRule::cholesky:
+            return cholesky(draft);
+        case ShapeRule::triangular_solve:
+            return triangular_solve(draft);
+        case ShapeRule::linalg_qr:
+            return linalg_qr(draft);
+        default:
+            return false;
+    }
+}
+
+}  // namespace diopi
