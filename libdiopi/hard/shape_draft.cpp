@@ -337,6 +337,7 @@ bool shape_draft(Draft& draft) {
     switch (draft.row().rule) {
         case ShapeRule::in_place:
             if (std::ranges::none_of(draft.row().args(), &Arg::is_inout)) return same(draft);
+            if (std::ranges::any_of(draft.row().args(), &Arg::is_tensor_list)) return shape_optim_draft(draft);
             return draft.row().family == Family::optim ? optimise(draft) : overwrite(draft);
         case ShapeRule::sized:
             return make_sized(draft);
@@ -368,10 +369,14 @@ bool shape_draft(Draft& draft) {
             return reduce(draft);
         case ShapeRule::ordered:
         case ShapeRule::cumulative:
+        case ShapeRule::unique:
             return shape_sort_draft(draft);
         case ShapeRule::loss:
         case ShapeRule::ctc_loss:
             return shape_loss_draft(draft);
+        case ShapeRule::listed:
+        case ShapeRule::listed_norms:
+            return shape_optim_draft(draft);
         case ShapeRule::matmul:
             return matmul(draft);
         case ShapeRule::add_product:
