@@ -219,11 +219,9 @@ class GoldenFile {
 /// The call with copies of its in-out arguments, and outputs full of a pattern that shows unwritten elements.
 Call placed(const Golden& golden) {
     Call call = golden.call;
-    for (size_t i = 0; i < call.args.size(); ++i) {
-        auto* tensor = std::get_if<TensorPtr>(&call.args[i]);
-        if (call.row->args()[i].is_inout && tensor != nullptr)
-            *tensor = take(to_device(cpu_device(), nullptr, **tensor));
-    }
+    for_each_tensor(call, [](const Place& place, TensorPtr& tensor) {
+        if (place.arg.is_inout) tensor = take(to_device(cpu_device(), nullptr, *tensor));
+    });
     for (const OutputSpec& output : golden.outputs) {
         TensorPtr tensor = take(make_tensor(cpu_device(), output.spec));
         const int pattern = output.spec.dtype == Dtype::boolean ? 0x01 : 0xff;

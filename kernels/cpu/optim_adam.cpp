@@ -1,4 +1,6 @@
 /// Adam and AdamW: one pass over the parameter and its state.
+#include "kernels/cpu/optim_adam.hpp"
+
 #include <algorithm>
 #include <cmath>
 
@@ -7,7 +9,6 @@
 #include "kernels/cpu/operators.hpp"
 #include "kernels/cpu/threads.hpp"
 #include "kernels/entries/entries.hpp"
-#include "kernels/operands/optim.hpp"
 
 namespace diopi::cpu {
 
@@ -61,10 +62,14 @@ template <bool kDecoupled, class... Arguments>
 diopiError_t adam(diopiContextHandle_t ctx, Arguments... arguments) {
     AdamArguments a{arguments...};
     if (const diopiError_t error = read_adam(a); error != diopiSuccess) return error;
-    return (view(a.param).dtype == Dtype::float64 ? step_in<double> : step_in<float>)(ctx, a, kDecoupled);
+    return step_adam(ctx, a, kDecoupled);
 }
 
 }  // namespace
+
+diopiError_t step_adam(diopiContextHandle_t ctx, const AdamArguments& a, bool is_decoupled) {
+    return (view(a.param).dtype == Dtype::float64 ? step_in<double> : step_in<float>)(ctx, a, is_decoupled);
+}
 
 #include "kernels/entries/optim_adam.inc"
 

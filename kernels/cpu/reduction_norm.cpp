@@ -97,11 +97,8 @@ diopiError_t norm_along(diopiContextHandle_t, std::string_view op, diopiTensorHa
                         diopiConstTensorHandle_t input, const diopiScalar_t* p, diopiSize_t dim) {
     const View y = view(out), x = view(input);
     const double order = number<double>(*p);
-    if (const diopiError_t error = check_computable(op, "input", x); error != diopiSuccess) return error;
-    if (x.numel == 0 && y.numel > 0 && (order < 0 || order == kInfinity)) {
-        return wrong_shape(op, "input", x.shape, "elements along dim for this order of the norm");
-    }
-    return with_floats(x.dtype, [&]<class T>(Dtype tiles) { return norm_of<T>(op, y, x, list_of(dim), order, tiles); });
+    if (const diopiError_t error = check_norm(op, "input", x, order, y.numel > 0); error != diopiSuccess) return error;
+    return norm_over(op, y, x, list_of(dim), order);
 }
 
 diopiError_t vector_norm(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out,
@@ -152,6 +149,16 @@ diopiError_t norm_backward(diopiContextHandle_t ctx, std::string_view op, diopiT
 }
 
 }  // namespace
+
+diopiError_t check_norm(std::string_view op, std::string_view argument, const View& x, double p, bool has_results) {
+    if (const diopiError_t error = check_computable(op, argument, x); error != diopiSuccess) return error;
+    if (x.numel > 0 || !has_results || (p >= 0 && p != kInfinity)) return diopiSuccess;
+    return wrong_shape(op, argument, x.shape, "elements along dim for this order of the norm");
+}
+
+diopiError_t norm_over(std::string_view op, const View& out, const View& in, ShapeView dims, double p) {
+    return with_floats(in.dtype, [&]<class T>(Dtype tiles) { return norm_of<T>(op, out, in, dims, p, tiles); });
+}
 
 #include "kernels/entries/reduction_norm.inc"
 

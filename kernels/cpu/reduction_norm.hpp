@@ -10,6 +10,12 @@ namespace diopi::cpu {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
+/// Refuses a tensor that is not floating, and one without elements for an order of which it has no norm.
+[[nodiscard]] diopiError_t check_norm(std::string_view op, std::string_view argument, const View& x, double p,
+                                      bool has_results);
+/// out = the norm of order p over dims (empty: all).
+[[nodiscard]] diopiError_t norm_over(std::string_view op, const View& out, const View& in, ShapeView dims, double p);
+
 /// A sum of terms in float64.
 struct Sum {
     using Accumulator = double;

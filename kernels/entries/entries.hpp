@@ -60,6 +60,8 @@ inline const char* first_null(std::span<const NeededPointer> needed) {
 // A pointer through which the function returns a tensor that it makes, and an array of outputs.
 #define DIOPI_WORD_MADE(name) NEEDED, diopiTensorHandle_t*, name, name
 #define DIOPI_WORD_OUTS(name) NEEDED, diopiTensorHandle_t*, name, name
+#define DIOPI_WORD_INOUTS(name) NEEDED, diopiTensorHandle_t*, name, name, name
+#define DIOPI_WORD_OUTS_OR_NULL(name) FREE, diopiTensorHandle_t*, name, name
 #define DIOPI_WORD_LIST(name) FREE, diopiConstTensorHandle_t*, name, name
 #define DIOPI_WORD_NUMBER(name) NEEDED, const diopiScalar_t*, name, name
 #define DIOPI_WORD_NUMBER_OR_NULL(name) FREE, const diopiScalar_t*, name, name
@@ -79,6 +81,8 @@ inline const char* first_null(std::span<const NeededPointer> needed) {
 #define DIOPI_WORD_DTYPE(name) FREE, diopiDtype_t, name, name
 #define DIOPI_WORD_FORMAT(name) FREE, diopiMemoryFormat_t, name, name
 #define DIOPI_WORD_INT_RESULT(name) NEEDED, int64_t*, name, name
+#define DIOPI_WORD_REAL_RESULT(name) NEEDED, double*, name, name
+#define DIOPI_WORD_MADE_OR_NULL(name) FREE, diopiTensorHandle_t*, name, name
 #define DIOPI_WORD_ADDRESS(name) FREE, void*, name, name
 #define DIOPI_WORD_REDUCTION(name) FREE, diopiReduction_t, name, name
 #define DIOPI_WORD_ROUNDING(name) FREE, diopiRoundMode_t, name, name

@@ -20,6 +20,7 @@ struct AdamArguments {
     double lr, beta1, beta2, eps, weight_decay;
     int64_t step;  ///< from 1
     bool amsgrad;
+    bool maximize = false;  ///< against the gradient's sign; with a decoupled weight decay only
 };
 
 /// param = shrink * param - rate * m / (sqrt(v) * root + eps), where m and v are means with weights of beta and rest.
@@ -33,7 +34,7 @@ struct AdamFactors {
         const auto steps = static_cast<double>(n.step);
         const double seen1 = 1 - std::pow(n.beta1, steps), seen2 = 1 - std::pow(n.beta2, steps);
         return {static_cast<C>(n.beta1),
-                static_cast<C>(1 - n.beta1),
+                static_cast<C>(n.maximize ? n.beta1 - 1 : 1 - n.beta1),
                 static_cast<C>(n.beta2),
                 static_cast<C>(1 - n.beta2),
                 static_cast<C>(is_decoupled ? 0 : n.weight_decay),

@@ -100,6 +100,8 @@ class Draft {
 [[nodiscard]] bool shape_norm_draft(Draft& draft);
 /// The same for losses of each element and of sequences.
 [[nodiscard]] bool shape_loss_draft(Draft& draft);
+/// The same for lists of tensors: optimisers of many parameters, and functions of each tensor.
+[[nodiscard]] bool shape_optim_draft(Draft& draft);
 /// The same for the rules that join, cut, turn, pad and repeat tensors.
 [[nodiscard]] bool shape_order_draft(Draft& draft);
 /// The same for the rules of slices, index tensors and masks.

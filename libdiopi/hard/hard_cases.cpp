@@ -294,7 +294,11 @@ class HardOperator {
         }
         if (tensors.size() < 2) return lay_out_last_of(first, draft.level(Factor::kOtherLayout));
         CaseTensor& last = tensors.back();
-        const auto is_written = [&](const CaseTensor& tensor) { return draft.arg_of(tensor)->is_inout; };
+        // The in-place function of each tensor of a list changes all of them.
+        const auto is_written = [&](const CaseTensor& tensor) {
+            const bool is_listed = draft.row().rule == ShapeRule::listed && !tensor.list.empty();
+            return is_listed || draft.arg_of(tensor)->is_inout;
+        };
         const auto is_free = [](const Arg& arg) { return !arg.has_meaning && !arg.is_divisor && !arg.is_exponent; };
         switch (draft.level(Factor::kOtherLayout)) {
             case 1:

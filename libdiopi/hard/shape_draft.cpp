@@ -357,6 +357,7 @@ bool shape_draft(Draft& draft) {
         case ShapeRule::in_place:
             if (std::ranges::none_of(draft.row().args(), &Arg::is_inout)) return same(draft);
             if (draft.row().family == Family::amp) return scale_loss(draft);
+            if (std::ranges::any_of(draft.row().args(), &Arg::is_tensor_list)) return shape_optim_draft(draft);
             return draft.row().family == Family::optim ? optimise(draft) : overwrite(draft);
         case ShapeRule::sized:
             return make_sized(draft);
@@ -388,10 +389,14 @@ bool shape_draft(Draft& draft) {
             return reduce(draft);
         case ShapeRule::ordered:
         case ShapeRule::cumulative:
+        case ShapeRule::unique:
             return shape_sort_draft(draft);
         case ShapeRule::loss:
         case ShapeRule::ctc_loss:
             return shape_loss_draft(draft);
+        case ShapeRule::listed:
+        case ShapeRule::listed_norms:
+            return shape_optim_draft(draft);
         case ShapeRule::matmul:
             return matmul(draft);
         case ShapeRule::add_product:

@@ -5,7 +5,31 @@
 
 namespace diopi {
 
+namespace {
+
+/// Few different values: so slices repeat, too.
+bool unique(Draft& draft) {
+    const Shape shape = draft.shape();
+    const auto rank = std::ssize(shape), p = static_cast<int64_t>(draft.pattern());
+    const bool has_dim = p >= 4 && rank > 0;
+    if (has_dim && numel(shape) == 0) return false;
+    if (p % 2 == 0) {
+        draft.add("input", shape);
+    } else {
+        const double values = draft.dtype() == Dtype::boolean || has_dim ? 2 : 100;
+        draft.add("input", shape, draft.dtype(), {Fill::kRandint, 0, values});
+    }
+    if (has_dim) draft.set("dim", p % 2 == 0 ? p % rank : -1 - p % rank);
+    draft.set("sorted", draft.level(Factor::kOther) != 1);
+    draft.set("return_counts", draft.level(Factor::kNumbers) % 2 == 0);
+    draft.set_hint("return_inverse", draft.level(Factor::kNumbers) % 3 != 0);
+    return true;
+}
+
+}  // namespace
+
 bool shape_sort_draft(Draft& draft) {
+    if (draft.row().rule == ShapeRule::unique) return unique(draft);
     const Shape shape = draft.shape();
     const auto rank = std::max<int64_t>(std::ssize(shape), 1), p = static_cast<int64_t>(draft.pattern());
     const int64_t dim = p % rank;

@@ -87,14 +87,13 @@ Result<TensorSpec> combined(const Call& call) {
     return std::move(*spec);
 }
 
-/// Whether a result of this dtype may be stored in place: a higher category does not go into a lower one.
+}  // namespace
+
 bool can_cast(Dtype from, Dtype to) {
     if (is_complex(from)) return is_complex(to);
     if (is_floating(from)) return is_floating(to) || is_complex(to);
     return from == Dtype::boolean || to != Dtype::boolean;
 }
-
-}  // namespace
 
 Specs same(Call& call, const ResultHints&) {
     const Tensor& input = *call.tensor("input");

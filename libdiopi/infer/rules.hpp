@@ -22,6 +22,8 @@ using Specs = Result<std::vector<OutputSpec>>;
 [[nodiscard]] std::vector<OutputSpec> written(const Call& call, TensorSpec spec);
 /// The position of `dim` from the front; an error where a tensor of that rank has no such dim.
 [[nodiscard]] Result<size_t> position_of_dim(const Call& call, int64_t dim, int64_t rank);
+/// Whether a result of a dtype may be stored in place in another: a higher category does not go into a lower one.
+[[nodiscard]] bool can_cast(Dtype from, Dtype to);
 /// The number of elements that are not 0; nullopt where the values are not at hand.
 [[nodiscard]] std::optional<int64_t> count_true(const Tensor& tensor);
 /// The result of a tensor that is indexed by tensors.

@@ -1,13 +1,14 @@
 #include "intercept/places.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 #include <utility>
 #include <vector>
 
 #include "check/oracle.hpp"
 #include "core/convert.hpp"
+#include "intercept/distinct.hpp"
+#include "intercept/element_order.hpp"
 #include "intercept/factors_law.hpp"
 
 namespace diopi {
@@ -51,34 +52,6 @@ Rows input_rows(const Call& call, const Tensor& input) {
 /// The rows of a result, which has fewer elements along the dim, or none of it.
 Rows result_rows(const Rows& input, const Tensor& result) {
     return {input.outer, result.numel() / std::max<int64_t>(input.count(), 1), input.inner};
-}
-
-/// The elements in their wide dtype, with NaN equal to NaN.
-class Elements {
- public:
-    explicit Elements(const Tensor& tensor) : wide_(to_oracle(tensor, wide_dtype(tensor.dtype))) {}
-
-    [[nodiscard]] bool equal(int64_t a, const Elements& other, int64_t b) const {
-        return !before(a, other, b) && !other.before(b, *this, a);
-    }
-    /// NaN comes after all numbers.
-    [[nodiscard]] bool before(int64_t a, const Elements& other, int64_t b) const {
-        if (wide_.dtype == Dtype::float64) {
-            const double x = wide_.data_as<double>()[a], y = other.wide_.data_as<double>()[b];
-            return x < y || (std::isnan(y) && !std::isnan(x));
-        }
-        if (wide_.dtype == Dtype::boolean) return wide_.data_as<bool>()[a] < other.wide_.data_as<bool>()[b];
-        return wide_.data_as<int64_t>()[a] < other.wide_.data_as<int64_t>()[b];
-    }
-
- private:
-    Tensor wide_;
-};
-
-Result<TensorPtr> in_int64(const Tensor& tensor) {
-    auto made = make_tensor(cpu_device(), {tensor.shape, Dtype::int64, {}});
-    if (made.ok()) widen(tensor, **made);
-    return made;
 }
 
 /// The tensor with sorted rows; before(row, a, b) tells whether element a of a row comes before b.
@@ -144,6 +117,7 @@ void accept_equal(int64_t* actual, const int64_t* expected, const Rows& rows, co
 
 bool is_open(const Call& call, size_t arg) {
     if (call.row->rule == ShapeRule::linalg_qr) return call.row->args()[arg].is_output;
+    if (call.row->rule == ShapeRule::unique) return is_open_distinct(call, arg);
     if (call.row->args()[arg].place_in >= 0) return !keeps_order(call);
     return places_of(call) >= 0 && call.row->args()[arg].is_output && has_no_order(call);
 }
@@ -151,6 +125,7 @@ bool is_open(const Call& call, size_t arg) {
 Status settle(const Call& call, size_t arg, TensorPtr& actual, TensorPtr& expected) {
     if (actual->shape != expected->shape) return {};
     if (call.row->rule == ShapeRule::linalg_qr) return settle_factor(call, arg, *actual, expected);
+    if (call.row->rule == ShapeRule::unique) return settle_distinct(call, arg, actual, expected);
     const Arg& places = call.row->args()[static_cast<size_t>(places_of(call))];
     const Tensor* input = call.tensor(call.row->args()[static_cast<size_t>(places.place_in)].name);
     if (input == nullptr || actual->numel() == 0) return {};

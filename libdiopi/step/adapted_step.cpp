@@ -85,6 +85,8 @@ std::string beyond_range(const Step& step, const std::vector<ArgTensor>& expecte
     }
     for (const ArgTensor& value : expected) {
         const auto output = step.result_at(value.place());
+        if (output && step.call.row->rule == ShapeRule::unique && value.tensor->shape != output->spec.shape)
+            return "different elements become equal in the dtype that the adaptor has them computed in";
         if (!output || !output->has_meaning || value.tensor->dtype != Dtype::int64) continue;
         const Dtype dtype = output->spec.dtype, adapted = args[value.arg].dtype_for(dtype);
         if (adapted == dtype || !may_overflow(dtype, adapted)) continue;

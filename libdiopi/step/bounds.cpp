@@ -98,7 +98,12 @@ Bound bound_for(const StepRules& rules, const Step& step, const OutputSpec& outp
     if (!whole && (is_copy || bound.accuracy == AccuracyClass::B)) add_first_rounding(step.call, spec.dtype, bound);
     if (!is_copy && bound.accuracy == AccuracyClass::B) split_composite(step.call, spec, bound);
     add_earlier_rounding(rules, step, output, bound);
-    if (spec.dtype == Dtype::float64 || spec.dtype == Dtype::complex128) bound.accumulator_roundoff = 0x1p-53;
+    const Dtype precision = step.precision_of(output);
+    if (precision == Dtype::float64 || precision == Dtype::complex128) bound.accumulator_roundoff = 0x1p-53;
+    // A number that is given back was rounded to the dtype of the tensors before.
+    if (precision != spec.dtype && is_half(precision)) {
+        bound.accumulator_roundoff = std::ldexp(1.0, -format_of(precision).significand);
+    }
     const bool is_tf32 = rules.backend->is_tf32() && spec.dtype == Dtype::float32;
     if (is_tf32 && is_product(step.call, output)) bound.extra_roundoff = 2 * kTf32Roundoff;
     return bound;

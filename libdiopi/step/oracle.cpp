@@ -29,7 +29,9 @@ constexpr size_t kMostShared = size_t{64} << 20;
 
 bool takes_tensors(const Call& call) {
     for (size_t i = 0; i < call.args.size(); ++i) {
-        if (!call.row->args()[i].is_output && std::holds_alternative<TensorPtr>(call.args[i])) return true;
+        const Value& value = call.args[i];
+        const bool has_tensors = std::holds_alternative<TensorPtr>(value) || std::holds_alternative<TensorList>(value);
+        if (!call.row->args()[i].is_output && has_tensors) return true;
     }
     return false;
 }
@@ -47,12 +49,11 @@ bool computes_in_float32(const Call& call, const std::vector<OutputSpec>& output
     for (const OutputSpec& output : outputs) {
         if (!allows(output.spec.dtype)) return false;
     }
-    for (size_t i = 0; i < call.args.size(); ++i) {
-        if (!call.row->args()[i].is_inout) continue;
-        const auto* tensor = std::get_if<TensorPtr>(&call.args[i]);
-        if (tensor != nullptr && *tensor != nullptr && !allows((*tensor)->dtype)) return false;
-    }
-    return any;
+    bool all = true;
+    for_each_tensor(call, [&](const Place& place, const TensorPtr& tensor) {
+        if (place.arg.is_inout) all = allows(tensor->dtype) && all;
+    });
+    return all && any;
 }
 
 /// The integer dtype that an element-wise call computes in, where its output has another one: results wrap in it before

@@ -51,6 +51,15 @@ std::optional<OutputSpec> Step::result_at(ArgPlace place) const {
     return OutputSpec{place.arg, {tensor->shape, tensor->dtype, {}}, arg.zeros_of.empty(), place.position};
 }
 
+Dtype Step::precision_of(const OutputSpec& output) const {
+    if (!call.row->args()[output.arg].gives_number) return output.spec.dtype;
+    std::optional<Dtype> widest;
+    for_each_tensor(call, [&](const Place& place, const TensorPtr& tensor) {
+        if (place.is_read()) widest = promote(widest.value_or(tensor->dtype), tensor->dtype);
+    });
+    return widest.value_or(output.spec.dtype);
+}
+
 std::vector<OutputSpec> Step::results() const {
     std::vector<OutputSpec> results;
     for (size_t i = 0; i < call.args.size(); ++i) {
@@ -68,7 +77,7 @@ TensorPtr Expectations::magnitude(const Step& step, const OutputSpec& output, Or
 }
 
 TensorPtr Expectations::error_bounds(const Step& step, const OutputSpec& output) {
-    const Dtype working = output.spec.dtype == Dtype::float64 ? Dtype::float64 : Dtype::float32;
+    const Dtype working = step.precision_of(output) == Dtype::float64 ? Dtype::float64 : Dtype::float32;
     auto errors = oracle_.error_bounds(step.call, step.outputs, output.place(), working);
     return errors.ok() ? *errors : nullptr;
 }

@@ -23,6 +23,9 @@ struct Step {
 
     /// The result at a place: a new output, or an in-out tensor's spec; nullopt if the call only reads it.
     [[nodiscard]] std::optional<OutputSpec> result_at(ArgPlace place) const;
+    /// The dtype whose precision a result has: its own, or that of the tensors that are read if it is a number that the
+    /// function gives back.
+    [[nodiscard]] Dtype precision_of(const OutputSpec& output) const;
     /// All results, in the order of the arguments.
     [[nodiscard]] std::vector<OutputSpec> results() const;
 };

@@ -2,6 +2,7 @@
 #include "core/convert.hpp"
 #include "file/checksum.hpp"
 #include "intercept/call_copy.hpp"
+#include "intercept/distinct.hpp"
 #include "intercept/places.hpp"
 #include "step/checks/list.hpp"
 #include "step/compare_value.hpp"
@@ -56,6 +57,7 @@ class ValueCheck final : public StepCheck {
     /// Values and places without an order belong together, and so do the factors of a matrix.
     static void check_pairs(const StepUnderTest& test, Findings& findings) {
         const Row& row = *test.step.call.row;
+        if (row.rule == ShapeRule::unique) return check_distinct(test, findings);
         const bool are_factors = row.rule == ShapeRule::linalg_qr;
         if (test.actual.size() != 2 || (!are_factors && row.args()[test.actual[1].arg].place_in < 0)) return;
         const auto values = test.as_computed(test.actual[0].tensor, test.actual[0].place());
@@ -64,6 +66,20 @@ class ValueCheck final : public StepCheck {
         if (!others.ok()) return findings.fail(others.error());
         const std::string wrong = wrong_pair(test.computed.call, **values, **others);
         if (!wrong.empty()) findings.fail({FailureKind::kValues, test.name_of(test.actual[0].place()) + ": " + wrong});
+    }
+
+    /// Distinct elements, their numbers and the positions of the input's elements belong together.
+    static void check_distinct(const StepUnderTest& test, Findings& findings) {
+        TensorPtr out, indices, counts;
+        for (const ArgTensor& value : test.actual) {
+            const std::string_view name = test.step.call.row->args()[value.arg].name;
+            const auto computed = test.as_computed(value.tensor, value.place());
+            if (!computed.ok()) return findings.fail(computed.error());
+            (name == "out" ? out : name == "indices" ? indices : counts) = *computed;
+        }
+        if (out == nullptr) return;
+        const std::string wrong = wrong_distinct(test.computed.call, *out, indices.get(), counts.get());
+        if (!wrong.empty()) findings.fail({FailureKind::kValues, wrong});
     }
 
     static uint64_t hash_of(const StepUnderTest& test) {

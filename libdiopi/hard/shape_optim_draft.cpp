@@ -1,0 +1,46 @@
+/// The tensors and parameters of hard cases of lists of tensors: optimisers of many parameters, and functions of each
+/// tensor.
+#include <iterator>
+
+#include "hard/draft.hpp"
+
+namespace diopi {
+
+namespace {
+
+FillSpec fill_of(const Arg& arg, bool counts_steps) {
+    if (counts_steps) return {Fill::kRandint, 1, 20};
+    return arg.has_meaning ? FillSpec{Fill::kRand} : FillSpec{};
+}
+
+}  // namespace
+
+bool shape_optim_draft(Draft& draft) {
+    const size_t p = draft.pattern();
+    // A tensor without elements has not all norms.
+    const bool is_norm = draft.row().rule == ShapeRule::listed_norms;
+    std::vector<Shape> shapes = {draft.shape(), {}, {7, 3}, is_norm ? Shape{5} : Shape{2, 0}, {1}};
+    if (is_norm && numel(shapes[0]) == 0) return false;
+    shapes.resize(1 + p % shapes.size());
+    const bool is_absent = draft.level(Factor::kAbsent) != 0;
+    for (const Arg& arg : draft.row().args()) {
+        if (arg.is_tensor()) draft.add(arg.name, {});
+        if (!arg.is_tensor_list() || arg.is_output || (arg.optional && is_absent)) continue;
+        const bool counts_steps = arg.name == "state_steps";
+        for (const Shape& shape : shapes) {
+            draft.add_element(arg.alias.empty() ? arg.name : arg.alias, counts_steps ? Shape() : shape,
+                              counts_steps ? Dtype::float32 : draft.dtype(), fill_of(arg, counts_steps));
+        }
+    }
+    constexpr double kRates[] = {0.1, 0.001, 1, 0}, kOrders[] = {2, 1, 0, 3.5, -1, 0.5};
+    draft.set("lr", kRates[p % 4]);
+    draft.set("weight_decay", p % 3 == 0 ? 0.0 : 0.01);
+    draft.set("amsgrad", p % 2 == 1 && !is_absent);
+    draft.set("maximize", p == 2 || p == 5);
+    draft.set("max_norm", kRates[p % 4]);
+    draft.set("norm_type", kOrders[p % std::size(kOrders)]);
+    draft.set("ord", kOrders[p % std::size(kOrders)]);
+    return true;
+}
+
+}  // namespace diopi
