@@ -13,8 +13,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
 from capture import BadInput, mapping  # noqa: E402
 
-MODELS = ["resnet18", "resnet50", "llama", "bert"]
-DEFAULT_OPTIMIZERS = {"llama": "adamw", "bert": "adamw"}
+MODELS = ["resnet18", "resnet50", "llama", "bert", "vit"]
+DEFAULT_OPTIMIZERS = {"llama": "adamw", "bert": "adamw", "vit": "adamw"}
 DTYPES = ["float32", "float64", "float16", "bfloat16"]
 EXAMPLES = """examples:
   scripts/capture_torch.py resnet18                          # resnet18.json: shapes, and recipes for the values
@@ -58,13 +58,13 @@ def parse(arguments):
         help="leave these out; the tensors that they wrote become data")
     add("--first", metavar="N", type=positive, help="stop recording after N calls")
     add("--optimizer", choices=["sgd", "adam", "adamw", "none"],
-        help="default: sgd with momentum; adamw for llama and bert")
+        help="default: sgd with momentum; adamw for llama, bert and vit")
     add("--warm-up", metavar="N", type=int, default=1,
         help="iterations before the recorded one (default 1: optimisers have their state)")
     add("--batch", metavar="N", type=positive, help="samples in the batch (default 2)")
-    add("--image", metavar="N", type=positive, help="side of resnet's images (default 64 and 224)")
+    add("--image", metavar="N", type=positive, help="side of the images of resnet18 (64), resnet50 (224) and vit (96)")
     add("--seq", metavar="N", type=positive, help="tokens of llama (128) and bert (64)")
-    add("--layers", metavar="N", type=positive, help="blocks of llama (4), layers of bert (4)")
+    add("--layers", metavar="N", type=positive, help="blocks of llama (4), layers of bert (4), blocks of each stage of vit (2)")
     add("--dtype", choices=DTYPES, default="float32", help="dtype of parameters and floating inputs")
     add("--seed", metavar="N", type=int, default=0, help="seed of weights, data and random operators")
     add("--print-mapping", action="store_true", help="print the table of docs/capture_torch.md and exit")
@@ -82,7 +82,8 @@ def check(parser, options):
         parser.error(f"--module {options.module}: write it as package.module:factory")
     if options.warm_up < 0:
         parser.error("--warm-up: a number from 0")
-    for name, models in (("batch", MODELS), ("image", MODELS[:2]), ("seq", MODELS[2:]), ("layers", MODELS[2:])):
+    texts, images = ["llama", "bert"], ["resnet18", "resnet50", "vit"]
+    for name, models in (("batch", MODELS), ("image", images), ("seq", texts), ("layers", texts + ["vit"])):
         if getattr(options, name) is not None and options.model not in models:
             parser.error(f"--{name} is for {', '.join(models)} only")
     options.optimizer = options.optimizer or DEFAULT_OPTIMIZERS.get(options.model, "sgd")

@@ -308,7 +308,7 @@ void add_compare_command(CLI::App& app, int& code) {
         ->check(CLI::IsMember(kFloatingNames))
         ->type_name("DTYPE");
     command->add_option("--capture", flags->capture,
-                        "the capture to replay: a file, or resnet18, resnet50, llama, bert");
+                        "the capture to replay: a file, or resnet18, resnet50, llama, bert, vit");
     command->add_option("--with", flags->with,
                         "another capture of the same iteration: compares the values that both kept");
     command->add_option("--tolerance", flags->tolerances,

@@ -188,9 +188,70 @@ def bert(options):
                     "tokens")
 
 
+class VitBlock(nn.Module):
+    """Attention and a hardswish network, each after a group norm of the channels, with dropout and a residual."""
+
+    def __init__(self, dim, heads, dropout):
+        super().__init__()
+        self.attention = BertAttention(dim, heads, dropout)
+        self.attention_norm, self.norm = nn.GroupNorm(8, dim), nn.GroupNorm(8, dim)
+        self.up, self.down = nn.Linear(dim, 4 * dim), nn.Linear(4 * dim, dim)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x):
+        x = x + self.attention(self.attention_norm(x.transpose(1, 2)).transpose(1, 2), 0.0)
+        y = self.norm(x.transpose(1, 2)).transpose(1, 2)
+        return x + self.dropout(self.down(F.hardswish(self.up(y))))
+
+
+class Vit(nn.Module):
+    """Patches with interpolated positions, blocks, an average pool between two stages; an LSTM cell reads the largest
+    elements of the rows of tokens one after the other."""
+
+    def __init__(self, classes, dim, heads, patch, grid, layers, dropout=0.1):
+        super().__init__()
+        self.patches = nn.Conv2d(3, dim, patch, stride=patch)
+        self.positions = nn.Parameter(torch.randn(1, dim, grid, grid) * 0.02)
+        self.early, self.late = (nn.ModuleList(VitBlock(dim, heads, dropout) for _ in range(layers)) for _ in range(2))
+        self.norm = nn.GroupNorm(8, dim)
+        self.cell = nn.LSTMCell(dim, dim)
+        self.head = nn.Linear(dim, classes)
+
+    def forward(self, images):
+        x = self.patches(images)
+        x = x + F.interpolate(self.positions, size=x.shape[2:], mode="bilinear", align_corners=False)
+        x = self.run(self.early, x)
+        x = self.run(self.late, F.avg_pool2d(x, 2))
+        rows = self.norm(x).amax(3)
+        hidden = cell = torch.zeros(rows.shape[:2], dtype=rows.dtype, device=rows.device)
+        for row in rows.unbind(2):
+            hidden, cell = self.cell(row, (hidden, cell))
+        return self.head(hidden)
+
+    @staticmethod
+    def run(blocks, x):
+        batch, dim, height, width = x.shape
+        tokens = x.flatten(2).transpose(1, 2)
+        for block in blocks:
+            tokens = block(tokens)
+        return tokens.transpose(1, 2).reshape(batch, dim, height, width)
+
+
+def vit(options):
+    batch, image, layers = options.batch or 2, options.image or 96, options.layers or 2
+    classes, dim, heads, patch, grid = 100, 128, 4, 8, 7
+    labels = torch.randint(classes, (batch,))
+    return Workload(Vit(classes, dim, heads, patch, grid, layers), [torch.randn(batch, 3, image, image)],
+                    lambda output: F.cross_entropy(output, labels),
+                    f"vision transformer of two stages with {layers} blocks each (group norm, attention, hardswish), "
+                    f"width {dim}, {heads} heads, patches of {patch} x {patch}, positions interpolated from {grid} x "
+                    f"{grid}, an LSTM cell over the rows, random weights, batch {batch} x 3 x {image} x {image}")
+
+
 MODELS = {
     "resnet18": lambda options: resnet("resnet18", options),
     "resnet50": lambda options: resnet("resnet50", options),
     "llama": llama,
     "bert": bert,
+    "vit": vit,
 }

@@ -109,6 +109,13 @@ class ValuesTest(RecorderTest):
         self.assertEqual(len(offsets), len(set(offsets)), offsets)
         self.expect_same_values(300)
 
+    def test_a_vision_transformer(self):
+        module = models.Vit(classes=5, dim=16, heads=2, patch=2, grid=3, layers=1)
+        labels = torch.randint(5, (2,))
+        self.record(models.Workload(module, [torch.randn(2, 3, 8, 8)],
+                                    lambda output: models.F.cross_entropy(output, labels), "vit"), "adamw")
+        self.expect_same_values(300)
+
     def test_an_optimiser_of_lists(self):
         calls = self.record(mlp(), make_optimizer=lambda p: torch.optim.AdamW(p, foreach=True, amsgrad=True))
         self.assertIn("diopiForeachmulInpScalar", {call["function"] for call in calls})
@@ -303,7 +310,7 @@ class CommandTest(unittest.TestCase):
         self.expect(2, "must end with .json", "bert", "--output", "bert.txt")
         self.expect(2, "there is no folder", "bert", "--output", "nowhere/bert.json")
         self.expect(2, "no regular expression", "bert", "--include", "(")
-        self.expect(2, "--image is for resnet18, resnet50 only", "bert", "--image", "32")
+        self.expect(2, "--image is for resnet18, resnet50, vit only", "bert", "--image", "32")
         self.expect(2, "is not a positive number", "bert", "--first", "0")
         self.expect(2, "No module named", "--module", "nowhere:make")
         self.expect(0, "examples:", "--help")

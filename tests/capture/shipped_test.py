@@ -7,7 +7,7 @@ import unittest
 from form import SOURCE, problems
 
 FOLDER = SOURCE / "cases/captures"
-MODELS = ("bert", "llama", "resnet18", "resnet50")
+MODELS = ("bert", "llama", "resnet18", "resnet50", "vit")
 MOST_BYTES = 4_000_000
 
 
@@ -69,6 +69,11 @@ class ShippedTest(unittest.TestCase):
     def test_the_optimiser_is_the_one_that_the_file_names(self):
         self.assertTrue({"diopiMulInpScalar", "diopiAddInp"} <= functions_of(load("resnet18")["calls"]))
         self.assertTrue({"diopiAddcmulInp", "diopiAddcdivInp"} <= functions_of(load("bert")["calls"]))
+
+    def test_the_vision_transformer_has_what_no_other_has(self):
+        others = set().union(*(functions_of(load(name)["calls"]) for name in MODELS[:-1]))
+        self.assertEqual({"diopiGroupNorm", "diopiUpsampleLinear", "diopiHardswish", "diopiAvgPool2d", "diopiAmax"} -
+                         (functions_of(load("vit")["calls"]) - others), set())
 
 
 class FaultTest(unittest.TestCase):

@@ -242,6 +242,12 @@ class FormatTest(CompareTest):
         seed = self.compare("--capture", "random.json", "--format", "seed")
         self.assertIn("skip OpAutoCompareHook on normal_: random", seed.out)
 
+    def test_the_shipped_vision_transformer_is_the_same_on_cpu_and_reference(self):
+        run = self.compare("--capture", "vit")
+        self.assertRegex(run.out, r"1283 calls on cpu and reference: 0 of \d+ tensors differ\.")
+        # Only random numbers are left out.
+        self.assertEqual(run.out.count("not compared, "), 1, run.out)
+
 
 class ToolTest(CompareTest):
     def test_dumps_go_to_stderr(self):
