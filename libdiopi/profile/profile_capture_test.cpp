@@ -12,7 +12,7 @@ namespace {
 
 using namespace testing;
 
-/// sum = a + b, lost = erfinv(sum), product = sum * b, c = cdist(product, b): nobody implements two of the calls.
+/// sum = a + b, lost = erfinv(sum), product = sum * b, c = convex_iou(product, b): nobody implements two of the calls.
 Capture calls_with_gaps() {
     Capture capture;
     capture.name = "four";
@@ -29,7 +29,8 @@ Capture calls_with_gaps() {
     capture.calls.back().reads = {sum};
     capture.calls.back().writes = {{lost, one}};
     add_call(capture, "mul.Tensor", "diopiMul", {{"out", product}, {"input", sum}, {"other", b}}, [](Call&) {});
-    add_call(capture, "cdist", "diopiCdist", {{"out", c}, {"input1", product}, {"input2", b}}, [](Call&) {});
+    add_call(capture, "convex_iou", "diopiConvexIouMmcv", {{"ious", c}, {"pointsets", product}, {"polygons", b}},
+             [](Call&) {});
     return capture;
 }
 
@@ -94,7 +95,7 @@ TEST_CASE("a call that nobody implements has that as its error, and no time", "[
     const Profile profile = profiled({});
     CHECK_THAT(profile.calls[2].error, Catch::Matchers::Contains("erfinv"));
     CHECK(profile.calls[2].runs.empty());
-    CHECK_THAT(profile.calls[4].error, Catch::Matchers::Contains("diopiCdist"));
+    CHECK_THAT(profile.calls[4].error, Catch::Matchers::Contains("diopiConvexIouMmcv"));
     CHECK(profile.calls[4].runs.empty());
     CHECK(profile.calls[3].error.empty());
 }

@@ -12,7 +12,7 @@ namespace {
 
 using namespace testing;
 
-/// sum = a + b, product = sum * b, last = product - b, c = cdist(product, b), which no backend implements.
+/// sum = a + b, product = sum * b, last = product - b, c = convex_iou(product, b), which no backend implements.
 Capture four_calls() {
     Capture capture;
     capture.name = "four";
@@ -25,7 +25,8 @@ Capture four_calls() {
     add_call(capture, "mul.Tensor", "diopiMul", {{"out", product}, {"input", sum}, {"other", b}}, [](Call&) {});
     add_call(capture, "sub.Tensor", "diopiSub", {{"out", last}, {"input", product}, {"other", b}},
              [](Call& call) { call["alpha"] = Scalar::of(1.0); });
-    add_call(capture, "cdist", "diopiCdist", {{"out", c}, {"input1", product}, {"input2", b}}, [](Call&) {});
+    add_call(capture, "convex_iou", "diopiConvexIouMmcv", {{"ious", c}, {"pointsets", product}, {"polygons", b}},
+             [](Call&) {});
     return capture;
 }
 
@@ -72,7 +73,7 @@ TEST_CASE("copies and times of each operator that falls back are counted for one
     CHECK(report.rows[0].device_seconds >= model.launch_s);
     CHECK(report.rows[0].other_seconds > 0);
     CHECK(report.calls == 4);
-    CHECK(report.missing == std::map<std::string, int64_t>{{"cdist", 1}});
+    CHECK(report.missing == std::map<std::string, int64_t>{{"convex_iou", 1}});
     CHECK(report.changed.empty());
 }
 
