@@ -2064,6 +2064,22 @@ def spmm(book):
                  {"input": normal([m, k], dtype), "mat2": normal([k, n], dtype)}, {}, ["out"])
 
 
+def amp_unscale(book):
+    """PyTorch 1.13 has the function on GPUs only: the values are those of its documented steps."""
+    rows = [(0.25, 0.0, 1.0), (0.1, 1.0, 1.0), (3.0, 0.0, INF)]
+    for dtype, (index, (scale, found, worst)) in itertools.product(FLOATS, enumerate(rows)):
+        def run(t):
+            grads = t["scaled_grads"]
+            finite = all(bool(g.isfinite().all()) for g in grads)
+            wide = F64 if dtype == F64 else F32
+            return [(g.to(wide) * t["inv_scale"].to(wide)).to(dtype) for g in grads], \
+                t["found_inf"] if finite else torch.ones(1)
+        book.add("diopiAmpForeachNonFiniteCheckAndUnscaleInp", f"{tag(dtype)}_{index}", run,
+                 {"scaled_grads": [normal([3, 4], dtype), values([worst, 2.0], dtype), normal([0], dtype)],
+                  "found_inf": values([found], F32), "inv_scale": values([scale], F32)},
+                 {"num_scaled_grads": 3}, ["scaled_grads", "found_inf"])
+
+
 def amp_update_scale(book):
     """PyTorch 1.13 has the function on GPUs only: the values are those of its documented steps."""
     rows = [(8.0, 0, 0.0, 3), (8.0, 2, 0.0, 3), (8.0, 2, 1.0, 3), (3e38, 1, 0.0, 2), (INF, 1, 1.0, 2)]
@@ -2210,6 +2226,7 @@ OPERATORS = {
     **{op: lambda book, op=op: triangle(book, op) for op in ("triu", "tril")},
     **{f.__name__: f for f in (embedding, layer_norm, group_norm, masked_fill, arange)},
     **{f.__name__: f for f in (cdist, cholesky_ex, triangular_solve, linalgqr, spmm)},
+    "_amp_foreach_non_finite_check_and_unscale_": amp_unscale,
     "_amp_update_scale_": amp_update_scale,
     **{op: lambda book, op=op: binary(book, op) for op in ("add", "sub", "mul", "div")},
     **{op: lambda book, op=op: softmax_family(book, op) for op in ("softmax", "log_softmax")},

@@ -308,8 +308,20 @@ bool convert(Draft& draft) {
     return true;
 }
 
+/// Gradients of a loss that was scaled, and their common factor.
+bool unscale(Draft& draft) {
+    const size_t p = draft.pattern();
+    const Shape shape = draft.level(Factor::kForm) == 7 ? Shape{} : Shape{1};
+    const std::array<Shape, 4> shapes = {draft.shape(), Shape{}, Shape{7, 3}, Shape{2, 0}};
+    for (size_t k = 0; k <= p % shapes.size(); ++k) draft.add_element("scaled_grads", shapes[k], draft.dtype(), {});
+    draft.add("found_inf", shape, Dtype::float32, {p % 3 == 0 ? Fill::kOnes : Fill::kZeros});
+    draft.add("inv_scale", shape, Dtype::float32, {Fill::kRand});
+    return true;
+}
+
 /// The states of a loss scale: the values decide whether it grows, and when.
 bool scale_loss(Draft& draft) {
+    if (std::ranges::any_of(draft.row().args(), &Arg::is_tensor_list)) return unscale(draft);
     if (draft.dtype() != Dtype::float32) return false;
     const size_t p = draft.pattern();
     const Shape shape = draft.level(Factor::kForm) == 7 ? Shape{} : Shape{1};
