@@ -83,6 +83,23 @@ struct Largest {
     }
 };
 
+/// p = 1/2, which has square roots in place of powers.
+struct Root {
+    template <class T>
+    T term(T apart) const {
+        return std::sqrt(std::fabs(apart));
+    }
+    template <class T>
+    T finish(T sum) const {
+        return sum * sum;
+    }
+    template <class T>
+    T slope(T apart, T distance) const {
+        const T size = std::sqrt(distance / std::fabs(apart));
+        return distance == 0 || apart == 0 ? T(0) : apart < 0 ? -size : size;
+    }
+};
+
 struct Power {
     double p;
     template <class T>
@@ -96,7 +113,7 @@ struct Power {
     template <class T>
     T slope(T apart, T distance) const {
         if (distance == 0 || apart == 0) return 0;
-        return sign_of(apart) * (std::pow(std::fabs(apart), T(p - 1)) / std::pow(distance, T(p - 1)));
+        return sign_of(apart) * std::pow(std::fabs(apart) / distance, T(p - 1));
     }
 };
 
@@ -139,6 +156,7 @@ diopiError_t with_order(double p, Run&& run) {
     if (p == 0) return run(Count());
     if (p == 1) return run(Taxicab());
     if (p == 2) return run(Euclid());
+    if (p == 0.5) return run(Root());
     if (std::isinf(p)) return run(Largest());
     return run(Power{p});
 }

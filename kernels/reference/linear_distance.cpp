@@ -118,14 +118,15 @@ Inexact slope_of_largest(const Inexact& apart, const Inexact& largest) {
     return {slope, slope == 0 && is_near ? 1.0 : 0.0};
 }
 
-/// d distance / d x of one coordinate, 0 where the distance is 0. Source: torch.ops.aten._cdist_backward.
+/// d distance / d x of one coordinate, 0 where the distance is 0; `steep` is distance^(p - 1). Source:
+/// torch.ops.aten._cdist_backward.
 template <class T>
-T slope(double p, const T& apart, const T& distance) {
+T slope(double p, const T& apart, const T& distance, const T& steep) {
     if (p == 1) return T(0) > apart ? T(-1) : apart > T(0) ? T(1) : apart;
     if (distance == T(0)) return T(0);
     if (p == 2) return apart / distance;
     if (apart == T(0)) return T(0);
-    const T size = power(magnitude(apart), p - 1) / power(distance, p - 1);
+    const T size = power(magnitude(apart), p - 1) / steep;
     return T(0) > apart ? -size : size;
 }
 
@@ -152,9 +153,13 @@ diopiError_t distances_backward(diopiContextHandle_t ctx, std::string_view, diop
                     if (p == 0) continue;
                     const double *a = x.data() + row, *b = y.data() + (at[1] * points.r + j) * m;
                     const T largest = std::isinf(p) ? largest_difference<T>(m, a, b) : T(0);
+                    const T distance = T(saved[pair]);
+                    const bool is_power = p != 1 && p != 2 && !std::isinf(p) && !(distance == T(0));
+                    const T steep = is_power ? power(distance, p - 1) : T(1);
                     for (int64_t k = 0; k < m; ++k) {
                         const T apart = T(a[k]) - T(b[k]);
-                        const T s = std::isinf(p) ? slope_of_largest(apart, largest) : slope<T>(p, apart, saved[pair]);
+                        const T s =
+                            std::isinf(p) ? slope_of_largest(apart, largest) : slope<T>(p, apart, distance, steep);
                         sums[static_cast<size_t>(row + k)] += T(g[pair]) * s;
                     }
                 }
