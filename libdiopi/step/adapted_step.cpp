@@ -77,16 +77,19 @@ std::string beyond_range(const Step& step, const std::vector<ArgTensor>& expecte
         return "the inputs exceed the range of the dtype that the adaptor has them computed in, where a product of "
                "three factors may overflow on the way";
     }
-    if (step.has_lost_range && step.call.row->rule == ShapeRule::nonzero)
-        return "the inputs exceed the range of the dtype that the adaptor has them computed in, where some become 0";
-    if (step.has_lost_range && step.call.row->family == Family::conv && reads_infinity(step.call)) {
+    const Family family = step.call.row->family;
+    if (step.has_lost_range && (family == Family::conv || family == Family::vision) && reads_infinity(step.call)) {
         return "the inputs exceed the range of the dtype that the adaptor has them computed in, where some become "
-               "infinite: the products of infinity and padding may be NaN";
+               "infinite: the products of infinity and padding, or a weight near 0, may be NaN";
     }
     for (const ArgTensor& value : expected) {
         const auto output = step.result_at(value.place());
-        if (output && step.call.row->rule == ShapeRule::unique && value.tensor->shape != output->spec.shape)
-            return "different elements become equal in the dtype that the adaptor has them computed in";
+        if (output && value.tensor->shape != output->spec.shape) {
+            return fmt::format(
+                "the shape of {} depends on values, which change in the dtype that the adaptor has them "
+                "computed in",
+                step.call.name_of(value.place()));
+        }
         if (!output || !output->has_meaning || value.tensor->dtype != Dtype::int64) continue;
         const Dtype dtype = output->spec.dtype, adapted = args[value.arg].dtype_for(dtype);
         if (adapted == dtype || !may_overflow(dtype, adapted)) continue;

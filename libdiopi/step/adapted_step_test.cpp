@@ -187,6 +187,16 @@ TEST_CASE("a convolution of inputs that become infinite is skipped with a reason
     CHECK_THAT(skipped.reason, Contains("some become infinite"));
 }
 
+TEST_CASE("a result whose size depends on values that change is skipped with a reason", "[run][adaptor]") {
+    Case c = case_of("nonzero", Dtype::float64, {"input"});
+    c.tensors.front().fill = {Fill::kUniform, 1, 2};
+    CHECK(run_adapted(c, **find_backend("cpu"), kNarrow).verdict == Verdict::kPassed);
+    c.tensors.front().fill = {Fill::kUniform, 1e-99, 2e-99};
+    const CaseResult skipped = run_adapted(c, **find_backend("cpu"), kNarrow);
+    CHECK(skipped.verdict == Verdict::kSkipped);
+    CHECK_THAT(skipped.reason, Contains("the shape of out depends on values"));
+}
+
 TEST_CASE("a result that is rounded twice may have the error of both roundings", "[run][adaptor]") {
     const Step step{"forward", "add", Call(*find_row("diopiAdd")), {{0, {{2}, Dtype::float16}}}};
     const AdaptorRules widening = rules_from(R"({"common": {"dtype": "(float16,float64)->float32"}})");
