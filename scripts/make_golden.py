@@ -6,7 +6,8 @@ One HDF5 file per operator, data/golden/<op>.h5 (readable by HDF5 1.8 and later)
     /                     diopi_format = 1, kind = "golden", generator = "pytorch <version>"
     /<function>.<case>    one call. function = C name; args = JSON object of the arguments that are not tensors;
                           provenance = "pytorch <version>", or "pytorch <version> float64, rounded" where PyTorch has
-                          no CPU kernel for a 16-bit dtype, or one that is off by more than an ulp
+                          no CPU kernel for a 16-bit dtype, or one that is off by more than an ulp; "formula" in the
+                          place of PyTorch where it has not the function: its documented steps, written down here
     .../in/<arg>          inputs, and in-out arguments before the call; lists: in/<arg>/0, in/<arg>/1, ...
                           attribute strides (elements): the layout of the row-major values; 0 repeats an element
     .../out/<arg>         outputs, and in-out arguments after the call, in their own dtype
@@ -41,7 +42,7 @@ BOOL, U8, I8, I16, I32, I64 = torch.bool, torch.uint8, torch.int8, torch.int16, 
 FLOATS, INTS, HALVES = [F16, BF16, F32, F64], [U8, I8, I16, I32, I64], (F16, BF16)
 ALL = [BOOL, *INTS, *FLOATS, C64]
 PYTORCH = "pytorch 1.13.1"
-ROUNDED = PYTORCH + " float64, rounded"
+FORMULA, ROUNDED = "formula", " float64, rounded"
 INF, NAN = math.inf, math.nan
 
 
@@ -200,9 +201,11 @@ def evaluate(fn, tensors, names, dtypes, slack):
 
 
 class Book:
-    """The calls of one operator. slack: ulp that PyTorch's own 16-bit results may be off by to be kept."""
+    """The calls of one operator. slack: ulp that PyTorch's own 16-bit results may be off by to be kept. is_formula: PyTorch
+    has not the function."""
 
     slack = 1.0
+    is_formula = False
 
     def __init__(self):
         self.calls = {}
@@ -224,7 +227,8 @@ class Book:
         assert name not in self.calls, name
         self.calls[name] = (
             {"function": function, "args": json.dumps(args, sort_keys=True, allow_nan=False),
-             "provenance": PYTORCH if how == "native" else ROUNDED}, stored, results, layout, unspecified)
+             "provenance": (FORMULA if self.is_formula else PYTORCH) + ("" if how == "native" else ROUNDED)},
+            stored, results, layout, unspecified)
 
 
 def function_of(op, variant="forward", overload=None):
@@ -2065,7 +2069,8 @@ def spmm(book):
 
 
 def amp_unscale(book):
-    """PyTorch 1.13 has the function on GPUs only: the values are those of its documented steps."""
+    """PyTorch 1.13 has the function on GPUs only."""
+    book.is_formula = True
     rows = [(0.25, 0.0, 1.0), (0.1, 1.0, 1.0), (3.0, 0.0, INF)]
     for dtype, (index, (scale, found, worst)) in itertools.product(FLOATS, enumerate(rows)):
         def run(t):
@@ -2081,7 +2086,8 @@ def amp_unscale(book):
 
 
 def amp_update_scale(book):
-    """PyTorch 1.13 has the function on GPUs only: the values are those of its documented steps."""
+    """PyTorch 1.13 has the function on GPUs only."""
+    book.is_formula = True
     rows = [(8.0, 0, 0.0, 3), (8.0, 2, 0.0, 3), (8.0, 2, 1.0, 3), (3e38, 1, 0.0, 2), (INF, 1, 1.0, 2)]
     for index, (scale, tracker, found, interval) in enumerate(rows):
         tensors = {"current_scale": lambda t: torch.tensor([scale]), "found_inf": lambda t: torch.tensor([found]),
@@ -2795,6 +2801,8 @@ REGIONS = [[1, 0.5, 1.25, 5.3, 4.1], [0, -3.2, -1.6, 2.7, 3.9], [1, 3.1, 2.2, 9.
 
 
 def roi_align(book):
+    """torchvision has the function, with its gradient; its 0.14.1 gives these values within 5e-7."""
+    book.is_formula = True
     rows = [(1.0, 3, 2, -1, False), (1.0, 2, 3, 2, True), (0.5, 2, 2, 0, True), (0.5, 1, 4, 1, False)]
     for dtype, (scale, height, width, ratio, aligned) in crossed(FLOATS, rows, 2):
         name = f"{tag(dtype)}_{scale}_{height}x{width}_{ratio}_{aligned}"
@@ -2817,6 +2825,9 @@ def roi_align(book):
 
 
 def nms(book):
+    """torchvision has the function; its 0.14.1 gives these values."""
+    book.is_formula = True
+
     def kept(t, threshold):
         boxes, found = t["boxes"].tolist(), []
         for i in t["confidence"].sort(stable=True, descending=True)[1].tolist():
