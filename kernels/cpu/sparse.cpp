@@ -8,6 +8,12 @@
 #include "kernels/cpu/threads.hpp"
 #include "kernels/entries/entries.hpp"
 
+// A host that lacks these functions has no sparse tensors, and all other operators work there.
+#pragma weak diopiIsTensorSparse
+#pragma weak diopiGetTensorCrowIndices
+#pragma weak diopiGetTensorColIndices
+#pragma weak diopiGetTensorValues
+
 namespace diopi::cpu {
 
 namespace {
@@ -26,7 +32,7 @@ struct Matrix {
 diopiError_t read(std::string_view op, std::string_view argument, diopiConstTensorHandle_t handle, Matrix& matrix) {
     matrix.whole = view(handle);
     if (matrix.whole.rank() != 2) return wrong_shape(op, argument, matrix.whole.shape, "2 dimensions");
-    diopiError_t error = diopiIsTensorSparse(handle, &matrix.is_sparse);
+    diopiError_t error = diopiIsTensorSparse == nullptr ? diopiSuccess : diopiIsTensorSparse(handle, &matrix.is_sparse);
     if (error != diopiSuccess) return error;
     if (!matrix.is_sparse) return check_computable(op, argument, matrix.whole);
     diopiConstTensorHandle_t crow = nullptr, col = nullptr, values = nullptr;
