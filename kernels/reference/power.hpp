@@ -13,7 +13,9 @@ inline double power(double x, double p) { return std::pow(x, p); }
 inline Inexact power(const Inexact& x, double p) {
     constexpr double kUnbounded = std::numeric_limits<double>::infinity();
     const double result = std::pow(x.value, p);
-    if (x.value == 0 || p == 0 || !std::isfinite(result)) return result;
+    if (p == 0 || !std::isfinite(result)) return result;
+    // A sum of powers that are all below the smallest number is 0 with an error.
+    if (x.value == 0) return {result, std::pow(x.error, p)};
     const double slope = x.error < x.value ? std::fabs(p) / (x.value - x.error) : kUnbounded;
     return Inexact::rounded(result, x.error > 0 ? slope * x.error * result : 0, 32 + std::fabs(p * std::log(x.value)));
 }
