@@ -67,16 +67,9 @@ struct Euclid {
     }
 };
 
-struct Largest {
+/// The terms are those of the taxicab distance, and the largest one stands for their sum.
+struct Largest : Taxicab {
     static constexpr bool kIsExtreme = true;
-    template <class T>
-    T term(T apart) const {
-        return std::fabs(apart);
-    }
-    template <class T>
-    T finish(T largest) const {
-        return largest;
-    }
     template <class T>
     T slope(T apart, T largest) const {
         return largest != largest ? largest : std::fabs(apart) == largest ? sign_of(apart) : T(0);

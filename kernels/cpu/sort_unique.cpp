@@ -139,7 +139,7 @@ diopiError_t gather(diopiContextHandle_t ctx, const View& slices, int64_t n, con
     return diopiSuccess;
 }
 
-/// What a call asks for, checked.
+/// The arguments of a call, after they were checked.
 struct Plan {
     size_t dim = 0;
     bool has_dim = false;

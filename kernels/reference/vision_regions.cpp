@@ -165,8 +165,9 @@ double overlap(const double* a, const double* b) {
     return width * height / (areas - width * height);
 }
 
-/// out = the boxes that no better one overlaps by more than the threshold, the best one first. Of equal ones the first
-/// is the best, and NaN is better than any number.
+/// out holds the positions of the boxes that are kept, in the order of falling confidence. A box is kept where its
+/// overlap with each kept box of higher confidence is at most the threshold. Of equal numbers the first one is higher,
+/// and NaN is higher than any number.
 diopiError_t nms(diopiContextHandle_t ctx, std::string_view, diopiTensorHandle_t* out, diopiConstTensorHandle_t boxes,
                  diopiConstTensorHandle_t confidence, double iou_threshold) {
     return kernel([&] {
