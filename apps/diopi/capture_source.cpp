@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
 
@@ -38,6 +39,12 @@ std::vector<std::string> shipped_captures(const CommonOptions& options) {
 
 std::string shipped_capture_path(const std::string& name, const CommonOptions& options) {
     return fmt::format("{}/captures/{}.json", cases_folder(options), name);
+}
+
+CLI::Option* add_capture_option(CLI::App& command, std::string& file) {
+    return command
+        .add_option("--capture", file, "the capture to replay: a file, or resnet18, resnet50, llama, bert, vit")
+        ->type_name("FILE");
 }
 
 bool has_capture(const CommonOptions& options) {

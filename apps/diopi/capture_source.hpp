@@ -8,6 +8,10 @@
 #include "options.hpp"
 #include "replay/capture_replay.hpp"
 
+namespace CLI {
+class Option;
+}
+
 namespace diopi {
 
 /// A capture with its kept values, and the replay of it. The parts refer to each other.
@@ -21,6 +25,9 @@ struct LoadedCapture {
 /// The names of the captures that come with the program, sorted, and the path of one.
 [[nodiscard]] std::vector<std::string> shipped_captures(const CommonOptions& options);
 [[nodiscard]] std::string shipped_capture_path(const std::string& name, const CommonOptions& options);
+
+/// Adds --capture.
+CLI::Option* add_capture_option(CLI::App& command, std::string& file);
 
 /// Whether --model names a capture that comes with the program.
 [[nodiscard]] bool has_capture(const CommonOptions& options);

@@ -307,8 +307,7 @@ void add_compare_command(CLI::App& app, int& code) {
                      "floating dtype that the other library computes in (docs/compare.md)")
         ->check(CLI::IsMember(kFloatingNames))
         ->type_name("DTYPE");
-    command->add_option("--capture", flags->capture,
-                        "the capture to replay: a file, or resnet18, resnet50, llama, bert, vit");
+    add_capture_option(*command, flags->capture);
     command->add_option("--with", flags->with,
                         "another capture of the same iteration: compares the values that both kept");
     command->add_option("--tolerance", flags->tolerances,

@@ -236,8 +236,7 @@ void add_fallback_sim_command(CLI::App& app, int& code) {
     options->common.impl = "sim";
     CLI::App* command = app.add_subcommand("fallback-sim", "what if these operators ran on the CPU");
     add_replay_options(*command, options->common);
-    command->add_option("--capture", options->capture,
-                        "the capture to replay: a file, or resnet18, resnet50, llama, bert, vit");
+    add_capture_option(*command, options->capture);
     command->add_option("--ops", options->ops, "operators that fall back: add,.*\\.Scalar (docs/fallback.md)");
     command->add_option("operator", options->operators, "operators that fall back, as --ops");
     command->add_option("--except", options->except, "all others fall back; default OP_FALLBACK_DISABLE_LIST");

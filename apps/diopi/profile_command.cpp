@@ -460,11 +460,7 @@ void add_measuring_options(CLI::App& command, ProfileCommand& options) {
 }
 
 void add_replaying_options(CLI::App& command, ProfileCommand& options) {
-    auto* capture = command
-                        .add_option("--capture", options.capture,
-                                    "the capture to replay: a file, or resnet18, resnet50, llama, bert, vit")
-                        ->type_name("FILE")
-                        ->excludes("--passes");
+    CLI::Option* capture = add_capture_option(command, options.capture)->excludes("--passes");
     command.add_option("--run-times", options.run_times, "steps that are recorded")
         ->check(CLI::Range(1, 1000000))
         ->capture_default_str()

@@ -30,7 +30,7 @@ diopiError_t unscale(diopiContextHandle_t ctx, std::string_view op, diopiTensorH
     }
     bool is_finite = true;
     for (int64_t k = 0; error == diopiSuccess && k < count; ++k) {
-        if (scaled_grads[k] == nullptr) return refuse(op, "scaled_grads holds null at " + std::to_string(k));
+        if (scaled_grads[k] == nullptr) return null_in_list(op, "scaled_grads", k);
         const View grad = view(scaled_grads[k]);
         if (!is_floating(grad.dtype)) return unsupported(op, "scaled_grads", grad.dtype, "a floating dtype");
         if (grad.numel == 0) continue;

@@ -21,9 +21,8 @@ diopiError_t for_each(std::string_view op, diopiTensorHandle_t* outs, Inputs* in
         return refuse(op, "inputs is null or inputSize is " + std::to_string(count) + ", wanted a list");
     }
     for (int64_t k = 0; k < count; ++k) {
-        if (outs[k] == nullptr || inputs[k] == nullptr) {
-            return refuse(op, "tensor " + std::to_string(k) + " of a list is null");
-        }
+        if (outs[k] == nullptr) return null_in_list(op, "outs", k);
+        if (inputs[k] == nullptr) return null_in_list(op, "inputs", k);
         const View x = view(inputs[k]), y = view(outs[k]);
         if (const diopiError_t error = check_shape(op, "outs", y, keeps_shape ? x.shape : ShapeView());
             error != diopiSuccess) {

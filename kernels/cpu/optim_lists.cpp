@@ -17,9 +17,6 @@ diopiError_t check_list(std::string_view op, const char* argument, const void* l
     if (count >= 0 && (list != nullptr || count == 0)) return diopiSuccess;
     return refuse(op, std::string(argument) + " is null, wanted a list of " + std::to_string(count) + " tensors");
 }
-diopiError_t null_in_list(std::string_view op, const char* argument, int64_t k) {
-    return refuse(op, std::string(argument) + " holds null at " + std::to_string(k));
-}
 
 // ---- AdamW ----
 

@@ -31,6 +31,10 @@ diopiError_t wrong_shape(std::string_view op, std::string_view argument, ShapeVi
     return fail(diopiErrorOccurred, std::move(message));
 }
 
+diopiError_t null_in_list(std::string_view op, std::string_view argument, int64_t position) {
+    return refuse(op, std::string(argument) + " holds null at " + std::to_string(position));
+}
+
 diopiError_t check_shape(std::string_view op, std::string_view argument, const View& v, ShapeView wanted) {
     if (std::ranges::equal(v.shape, wanted)) return diopiSuccess;
     return wrong_shape(op, argument, v.shape, to_string(wanted));

@@ -23,6 +23,9 @@ void forget_failure();
 [[nodiscard]] diopiError_t wrong_shape(std::string_view op, std::string_view argument, ShapeView came,
                                        std::string_view wanted);
 
+/// diopiErrorOccurred: "diopiFusedAdamW: grads holds null at 2".
+[[nodiscard]] diopiError_t null_in_list(std::string_view op, std::string_view argument, int64_t position);
+
 /// Refuses a tensor of another shape.
 [[nodiscard]] diopiError_t check_shape(std::string_view op, std::string_view argument, const View& v, ShapeView wanted);
 /// The same for a tensor that may be null.

@@ -20,16 +20,21 @@ Dtype narrower(Dtype dtype, Dtype adapted) { return DtypeCast{dtype, adapted}.ro
 /// lost or become infinity times 0, where the inputs use more than half of the dtype's range.
 bool has_three_factors(const Call& call) { return call.row->accuracy == AccuracyClass::D && is_scaled(call); }
 
-/// Whether an element that the call reads is infinite.
-bool reads_infinity(const Call& call) {
+/// Whether an element that the call reads is infinite, in an argument that `is_asked`.
+template <class IsAsked>
+bool reads_infinity(const Call& call, const IsAsked& is_asked) {
     bool found = false;
     for_each_tensor(call, [&](const Place& place, const TensorPtr& tensor) {
-        if (found || !place.is_read() || !is_floating(tensor->dtype)) return;
+        if (found || !place.is_read() || !is_asked(place.arg) || !is_floating(tensor->dtype)) return;
         const Tensor elements = gathered(*tensor);
         for (int64_t i = 0; i < elements.numel() && !found; ++i) found = std::isinf(real_of(elements, i));
     });
     return found;
 }
+
+bool is_any(const Arg&) { return true; }
+
+bool is_statistic_or_parameter(const Arg& arg) { return !arg.answers_to("input") && !arg.answers_to("grad_output"); }
 
 /// Whether a rounding of `wide` made finite elements infinite, or elements other than 0 to 0.
 bool loses_range(const Tensor& wide, const Tensor& rounded) {
@@ -78,9 +83,14 @@ std::string beyond_range(const Step& step, const std::vector<ArgTensor>& expecte
                "three factors may overflow on the way";
     }
     const Family family = step.call.row->family;
-    if (step.has_lost_range && (family == Family::conv || family == Family::vision) && reads_infinity(step.call)) {
+    if (step.has_lost_range && (family == Family::conv || family == Family::vision) &&
+        reads_infinity(step.call, is_any)) {
         return "the inputs exceed the range of the dtype that the adaptor has them computed in, where some become "
                "infinite: the products of infinity and padding, or a weight near 0, may be NaN";
+    }
+    if (step.has_lost_range && family == Family::norm && reads_infinity(step.call, is_statistic_or_parameter)) {
+        return "the inputs exceed the range of the dtype that the adaptor has them computed in, where statistics or "
+               "parameters become infinite: whether they give NaN depends on how the formula is written";
     }
     for (const ArgTensor& value : expected) {
         const auto output = step.result_at(value.place());

@@ -187,6 +187,18 @@ TEST_CASE("a convolution of inputs that become infinite is skipped with a reason
     CHECK_THAT(skipped.reason, Contains("some become infinite"));
 }
 
+TEST_CASE("a norm whose statistics become infinite is skipped with a reason", "[run][adaptor]") {
+    Case c = case_of("batch_norm_elemt", Dtype::float64, {"input", "mean", "invstd"});
+    for (CaseTensor& statistic : std::span(c.tensors).subspan(1)) statistic.specs.front().shape = {33};
+    // Infinite elements of the input are judged.
+    c.tensors[0].fill = {Fill::kUniform, 1e99, 2e99};
+    CHECK(run_adapted(c, **find_backend("cpu"), kNarrow).verdict == Verdict::kPassed);
+    c.tensors[1].fill = {Fill::kUniform, 1e99, 2e99};
+    const CaseResult skipped = run_adapted(c, **find_backend("cpu"), kNarrow);
+    CHECK(skipped.verdict == Verdict::kSkipped);
+    CHECK_THAT(skipped.reason, Contains("statistics or parameters become infinite"));
+}
+
 TEST_CASE("a result whose size depends on values that change is skipped with a reason", "[run][adaptor]") {
     Case c = case_of("nonzero", Dtype::float64, {"input"});
     c.tensors.front().fill = {Fill::kUniform, 1, 2};
