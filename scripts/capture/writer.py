@@ -1,5 +1,4 @@
 """Writes a recording in the form of docs/capture.md."""
-import json
 import os
 import pathlib
 
@@ -7,6 +6,7 @@ import numpy as np
 import torch
 
 from .memory import numpy_of
+from .text import replace_file, to_text
 
 FORMAT = 1
 
@@ -86,23 +86,6 @@ def storage_lines(recorder):
     return lines
 
 
-def to_text(members, tables):
-    """JSON with a line for each storage, tensor and call."""
-    def text(value):
-        return json.dumps(value, allow_nan=False)
-
-    parts = [f"  {text(name)}: {text(value)}" for name, value in members.items()]
-    for name, entries in tables.items():
-        if isinstance(entries, dict):
-            lines = [f"    {text(key)}: {text(value)}" for key, value in entries.items()]
-            opening, closing = "{", "}"
-        else:
-            lines, opening, closing = [f"    {text(value)}" for value in entries], "[", "]"
-        body = "\n" + ",\n".join(lines) + "\n  " if lines else ""
-        parts.append(f"  {text(name)}: {opening}{body}{closing}")
-    return "{\n" + ",\n".join(parts) + "\n}\n"
-
-
 def write(path, name, model, recorder, labels, gradients, values=None):
     """Writes the JSON file, and completes the HDF5 file when there is one."""
     path = pathlib.Path(path)
@@ -113,9 +96,4 @@ def write(path, name, model, recorder, labels, gradients, values=None):
         members["values"] = values.path.name
     tensors = tensor_lines(recorder, labels, gradients)
     tables = {"storages": storage_lines(recorder), "tensors": tensors, "calls": recorder.calls}
-    part = path.with_name(path.name + ".part")
-    try:
-        part.write_text(to_text(members, tables))
-        os.replace(part, path)
-    finally:
-        part.unlink(missing_ok=True)
+    replace_file(path, to_text(members, tables))
