@@ -1,8 +1,8 @@
 """Runs every ```sh block of README.md and docs/*.md with the built program on the PATH.
 
 A block runs in an empty folder of its document, so that the blocks of one document may build on each other. Lines that
-name a script of the repository are only checked for existence: the scripts run these tests themselves. README.md's list
-of operators is that of the schema's rows.
+name a script of the repository are only checked for existence: the scripts run these tests themselves. README.md's
+numbers of operators are those of the schema's rows.
 """
 
 import os
