@@ -2858,6 +2858,159 @@ OPERATORS |= {f.__name__: f for f in (
     masked_scatter, masked_select, nonzero)}
 
 
+# ---- attention to cached keys and values, and within prompts: PyTorch has not these functions ----
+
+# Lengths, heads of keys, query heads for each, numbers of a head.
+CACHED = [([3, 5, 0], 2, 1, 8), ([1], 1, 4, 5), ([70, 2], 1, 2, 3), ([65], 2, 3, 1)]
+
+
+def attended(q, k, v, hidden=None):
+    """softmax(q k^T / sqrt(d)) v of (queries, d), (keys, d); 0 where all keys are hidden."""
+    scores = q @ k.T / math.sqrt(q.shape[-1])
+    if hidden is not None:
+        scores = scores.masked_fill(hidden, -INF)
+    return torch.nan_to_num(torch.softmax(scores, -1)) @ v
+
+
+def numbers(rows):
+    return lambda t: torch.tensor(rows, dtype=I32)
+
+
+def token_slots(lengths, slots):
+    """b_loc, whose unused columns hold -1, and the other arguments of the tokens' places."""
+    used, longest, starts = torch.randperm(slots).tolist(), max(lengths), list(itertools.accumulate([0, *lengths]))
+    table = [[-1] * (longest - n) + used[start:start + n] + [-1] for n, start in zip(lengths, starts)]
+    return {"b_loc": numbers(table), "b_start_loc": numbers(starts[:-1]), "b_seq_len": numbers(lengths)}, longest
+
+
+def cached_rows(t, cache, b):
+    """The rows of sequence b."""
+    longest, n = t["b_loc"].shape[1] - 1, int(t["b_seq_len"][b])
+    return t[cache][t["b_loc"][b, longest - n:longest].long()]
+
+
+def destindex_copy_kv(book):
+    book.is_formula = True
+    for dtype, (slots, heads, d) in itertools.product(FLOATS, [([3, 0, 6], 2, 4), ([5], 1, 3), ([], 2, 2)]):
+        book.add("diopiDestIndexCopyKV", f"{tag(dtype)}_{len(slots)}",
+                 lambda t: t["out"].index_copy(0, t["dest_loc"].long(), t["k"]),
+                 {"out": normal([7, heads, d], dtype), "k": normal([len(slots), heads, d], dtype),
+                  "dest_loc": numbers(slots)}, {}, ["out"])
+
+
+def token_attention(book):
+    book.is_formula = True
+    for dtype, (lengths, heads, _, d) in crossed(FLOATS, CACHED, 2):
+        slots = sum(lengths) + 3
+        torch.manual_seed(slots)
+        places, longest = token_slots(lengths, slots)
+
+        def scores(t):
+            rows = [torch.einsum("hd,jhd->hj", t["q"][b], cached_rows(t, "k", b)) for b in range(len(lengths))]
+            return torch.cat(rows, 1) / math.sqrt(d)
+        book.add("diopiTokenAttentionInference", f"{tag(dtype)}_{label(lengths)}_{d}", scores,
+                 {"token_attention_out": normal([heads, sum(lengths)], dtype),
+                  "q": normal([len(lengths), heads, d], dtype), "k": normal([slots, heads, d], dtype), **places},
+                 {"max_input_len": longest}, ["token_attention_out"])
+
+
+def token_softmax_reducev(book):
+    book.is_formula = True
+    for dtype, (lengths, heads, _, d) in crossed(FLOATS, CACHED, 2):
+        slots = sum(lengths) + 3
+        torch.manual_seed(slots)
+        places, longest = token_slots(lengths, slots)
+
+        def values_of(t):
+            return torch.stack([torch.einsum("hj,jhd->hd", torch.softmax(part, 1), cached_rows(t, "v", b))
+                                for b, part in enumerate(t["logics"].split(lengths, 1))])
+        book.add("diopiTokenSoftmaxReduceVInference", f"{tag(dtype)}_{label(lengths)}_{d}", values_of,
+                 {"out": normal([len(lengths), heads, d], dtype), "logics": normal([heads, sum(lengths)], dtype, 3.0),
+                  "v": normal([slots, heads, d], dtype), **places},
+                 {"max_input_len": longest, "other_kv_index": 1}, ["out"])
+
+
+def by_head(t, name, heads):
+    return t[name].reshape(t[name].shape[0], heads, -1)
+
+
+def grouped(q, k, v, hidden, heads, group):
+    """Attention of each head of q to the head of k and v that it shares with its group."""
+    return torch.stack([attended(q[:, h], k[:, h // group], v[:, h // group], hidden)
+                        for h in range(heads * group)], 1).flatten(1)
+
+
+def paged_attention(book):
+    book.is_formula = True
+    for (dtype, (lengths, heads, group, d)), masked in itertools.product(crossed(FLOATS, CACHED, 2), [False, True]):
+        size, longest = 4, max(lengths)
+        needed = [-(-n // size) for n in lengths]
+        torch.manual_seed(longest)
+        pages = torch.randperm(sum(needed) + 2).tolist()
+        starts = list(itertools.accumulate([0, *needed]))
+        table = [pages[start:start + n] + [-1] * (max(needed) + 1 - n) for n, start in zip(needed, starts)]
+
+        def out(t):
+            rows = []
+            for b, n in enumerate(lengths):
+                at = [table[b][j // size] * size + j % size for j in range(n)]
+                hidden = t["attenMask"][b:b + 1, :n] if masked else None
+                q = by_head(t, "q", heads * group)[b:b + 1]
+                rows.append(grouped(q, by_head(t, "k", heads)[at], by_head(t, "v", heads)[at], hidden, heads, group))
+            return torch.cat(rows)
+        cache = [len(pages) * size, heads * d]
+        tensors = {"q": normal([len(lengths), heads * group * d], dtype), "k": normal(cache, dtype),
+                   "v": normal(cache, dtype), "block_table": numbers(table),
+                   "attenMask": integers([len(lengths), longest], BOOL, 0, 1) if masked else None}
+        book.add("diopiPagedAttention", f"{tag(dtype)}_{label(lengths)}_{d}{'_masked' * masked}", out, tensors,
+                 {"actual_seq_lengths": lengths, "num_heads": heads * group, "num_kv_heads": heads, "dim": d,
+                  "block_size": size}, ["out"])
+
+
+PROMPTS = [([3, 5, 0], 2, 1, 8), ([1], 1, 4, 5), ([18, 2], 1, 2, 3), ([65], 1, 2, 1)]
+
+
+def context_attention(book):
+    book.is_formula = True
+    for dtype, (lengths, heads, _, d) in crossed(FLOATS, PROMPTS, 2):
+        starts = list(itertools.accumulate([0, *lengths]))
+
+        def out(t):
+            rows = []
+            for n, start in zip(lengths, starts):
+                q, k, v = (t[name][start:start + n] for name in "qkv")
+                later = torch.ones(n, n, dtype=BOOL).triu(1)
+                rows.append(grouped(q, k, v, later, heads, 1).reshape(n, heads, d))
+            return torch.cat(rows)
+        tensors = {name: normal([sum(lengths), heads, d], dtype) for name in ("q", "k", "v", "context_attention_out")}
+        book.add("diopiContextAttentionInference", f"{tag(dtype)}_{label(lengths)}_{d}", out,
+                 {**tensors, "b_start_loc": numbers(starts[:-1]), "b_seq_len": numbers(lengths)},
+                 {"max_input_len": max(lengths)}, ["context_attention_out"])
+
+
+def prompt_flash_attention(book):
+    book.is_formula = True
+    for (dtype, (lengths, heads, group, d)), masked in itertools.product(crossed(FLOATS, PROMPTS, 2), [False, True]):
+        starts, longest = list(itertools.accumulate([0, *lengths])), max(lengths)
+
+        def out(t):
+            rows = []
+            for b, (n, start) in enumerate(zip(lengths, starts)):
+                q, k, v = (by_head(t, name, h)[start:start + n]
+                           for name, h in (("query", heads * group), ("key", heads), ("value", heads)))
+                rows.append(grouped(q, k, v, t["atten_mask"][b, :n, :n] if masked else None, heads, group))
+            return torch.cat(rows)
+        tensors = {"query": normal([sum(lengths), heads * group * d], dtype),
+                   "key": normal([sum(lengths), heads * d], dtype), "value": normal([sum(lengths), heads * d], dtype),
+                   "atten_mask": integers([len(lengths), longest, longest], BOOL, 0, 1) if masked else None}
+        book.add("diopiPromptFlashAttention", f"{tag(dtype)}_{label(lengths)}_{d}{'_masked' * masked}", out, tensors,
+                 {"actual_seq_lengths": lengths, "max_input_len": longest, "num_heads": heads * group,
+                  "num_kv_heads": heads, "dim": d}, ["out"])
+
+
+OPERATORS |= {f.__name__: f for f in (destindex_copy_kv, token_attention, token_softmax_reducev, paged_attention,
+                                      context_attention, prompt_flash_attention)}
+
 # ---- files ----
 
 def bfloat16_type():

@@ -108,5 +108,7 @@ class Draft {
 [[nodiscard]] bool shape_index_draft(Draft& draft);
 /// The same for distances, decompositions and systems of equations.
 [[nodiscard]] bool shape_solve_draft(Draft& draft);
+/// The same for keys and values in a cache, and attention to them and within prompts.
+[[nodiscard]] bool shape_attention_cache_draft(Draft& draft);
 
 }  // namespace diopi

@@ -8,7 +8,6 @@ namespace diopi::infer_rules {
 namespace {
 
 bool is_mask(const Tensor& index) { return index.dtype == Dtype::boolean || index.dtype == Dtype::uint8; }
-bool is_index(Dtype dtype) { return dtype == Dtype::int64 || dtype == Dtype::int32; }
 
 /// The index tensors of a call, read from the left: each names as many dims of input as it has, or one.
 class IndexTensors {

@@ -24,6 +24,8 @@ using Specs = Result<std::vector<OutputSpec>>;
 [[nodiscard]] Result<size_t> position_of_dim(const Call& call, int64_t dim, int64_t rank);
 /// Whether a result of a dtype may be stored in place in another: a higher category does not go into a lower one.
 [[nodiscard]] bool can_cast(Dtype from, Dtype to);
+/// Whether a dtype is one of places in a tensor.
+[[nodiscard]] inline bool is_index(Dtype dtype) { return dtype == Dtype::int64 || dtype == Dtype::int32; }
 /// The number of elements that are not 0; nullopt where the values are not at hand.
 [[nodiscard]] std::optional<int64_t> count_true(const Tensor& tensor);
 /// The result of a tensor that is indexed by tensors.
@@ -45,6 +47,10 @@ struct Factors {
     const Tensor& right;
 };
 [[nodiscard]] Factors factors_of(const Call& call);
+/// The message for heads of attention that do not fit: q must be (n, num_heads * dim), k and v (m, num_kv_heads * dim),
+/// num_heads a multiple of num_kv_heads; nullopt if they fit.
+[[nodiscard]] std::optional<std::string> wrong_heads(const Call& call, const Tensor& q, const Tensor& k,
+                                                     const Tensor& v);
 /// Turns a list with a single number into one of `rank` such numbers; an error for any other length.
 [[nodiscard]] Status spread(Call& call, std::string_view arg, size_t rank);
 

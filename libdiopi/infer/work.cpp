@@ -117,6 +117,25 @@ double systems(const Call& call) {
     return count(call, call.has("out") ? "out" : "x") * static_cast<double>(last_size(*call.tensor("mat")));
 }
 
+double token_scores(const Call& call) {
+    const bool makes_scores = call.has("token_attention_out");
+    return sums(count(call, makes_scores ? "token_attention_out" : "logics"),
+                static_cast<double>(last_size(*call.tensor(makes_scores ? "k" : "v"))));
+}
+
+/// Of sequences whose lengths only a tensor holds, max_input_len stands for each.
+double attended_pairs(const Call& call) {
+    const auto longest = static_cast<double>(call.has("max_input_len") ? call.integer("max_input_len") : 1);
+    const IntList* lengths = call.has("actual_seq_lengths") ? call.ints("actual_seq_lengths") : nullptr;
+    if (lengths == nullptr) return 2 * sums(count(call, "q"), (longest + 1) / 2);
+    const bool is_prompt = call.has("max_input_len");
+    double pairs = 0;
+    for (const int64_t length : *lengths) {
+        pairs += static_cast<double>(length) * (is_prompt ? static_cast<double>(length) : 1);
+    }
+    return 2 * sums(pairs, static_cast<double>(call.integer("num_heads")) * static_cast<double>(call.integer("dim")));
+}
+
 }  // namespace work_formulas
 
 namespace {
