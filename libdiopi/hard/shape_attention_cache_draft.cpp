@@ -28,7 +28,7 @@ struct Cached {
         longest = kLengths[size % kLengths.size()];
         if (longest > 500 && dim > 64) longest = 129;
         lengths = {longest};
-        if (p % 4 != 3) lengths.insert(lengths.begin(), {(longest + 1) / 2, p % 4 == 2 ? 0 : 1});
+        if (p % 4 != 3) lengths.insert(lengths.end(), {(longest + 1) / 2, p % 4 == 2 ? 0 : 1});
     }
     [[nodiscard]] int64_t batch() const { return std::ssize(lengths); }
     [[nodiscard]] int64_t tokens() const { return std::reduce(lengths.begin(), lengths.end()); }
