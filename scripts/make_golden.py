@@ -2858,6 +2858,181 @@ OPERATORS |= {f.__name__: f for f in (
     masked_scatter, masked_select, nonzero)}
 
 
+# ---- attention: functions that PyTorch 1.13 has not, by their formulas ----
+
+def in_float64(fn):
+    """fn of the float64 values, each result rounded once to the dtype of the first tensor."""
+    def run(t):
+        dtype = next(x.dtype for x in t.values() if x is not None and x.is_floating_point())
+        results = fn(widen(t))
+        results = results if isinstance(results, (tuple, list)) else (results,)
+        return [None if x is None else x.detach().to(dtype) for x in results]
+    return run
+
+
+def rotated(x, cos, sin, interleaved):
+    """x with its pairs (a, b) as (a cos - b sin, a sin + b cos)."""
+    a, b = (x[..., ::2], x[..., 1::2]) if interleaved else x.chunk(2, -1)
+    pair = a * cos - b * sin, a * sin + b * cos
+    return torch.stack(pair, -1).flatten(-2) if interleaved else torch.cat(pair, -1)
+
+
+def rotary_emb(book):
+    book.is_formula = True
+    rows = [([2, 5, 3, 8], [5, 1, 4], None), ([6], [3], None), ([3, 34], [3, 17], None), ([2, 4, 2, 6], [4, 1, 3], gapped),
+            ([2, 3, 2], [2, 3, 1], None), ([2, 0, 3, 8], [0, 1, 4], None)]
+    for index, (dtype, (shape, angles, layout)) in enumerate(crossed(FLOATS, rows, 3)):
+        for conj, interleaved in [(index % 2 == 0, False), (index % 3 == 0, True)]:
+            def run(t):
+                return rotated(t["x"], t["cos"], -t["sin"] if conj else t["sin"], interleaved)
+            tensors = {"x": normal(shape, dtype), "cos": lambda t: uniform(angles, F64, -3, 3)(t).cos().to(dtype),
+                       "sin": lambda t: uniform(angles, F64, -3, 3)(t).sin().to(dtype)}
+            book.add("diopiRotaryEmbedding", f"{tag(dtype)}_{label(shape)}_{conj}_{interleaved}", in_float64(run), tensors,
+                     {"conj": conj, "interleaved": interleaved}, ["out"], {"x": layout} if layout else None)
+
+
+def rotary_emb_v2(book):
+    book.is_formula = True
+    rows = [([5, 24], [5, 8], 8), ([5, 3, 8], [5, 2, 8], 8), ([3, 34], [3, 1, 34], 34), ([2, 4, 2], [2, 2], 2)]
+    for dtype, (query, key, dim) in crossed(FLOATS, rows, 3):
+        def run(t):
+            cos, sin = t["cos"], t["sin"]
+
+            def turn(x):
+                heads = x.reshape(x.shape[0], -1, dim)
+                a, b = heads.chunk(2, -1)
+                return (heads * cos + torch.cat([-b, a], -1) * sin).reshape(x.shape)
+            return turn(t["query"]), turn(t["key"])
+        angles = [query[0], 1, dim]
+        tensors = {"query": normal(query, dtype), "key": normal(key, dtype), "cos": uniform(angles, dtype, -1, 1),
+                   "sin": uniform(angles, dtype, -1, 1)}
+        book.add("diopiRotaryEmbeddingV2", f"{tag(dtype)}_{label(query)}", in_float64(run), tensors, {"dim": dim},
+                 ["query", "key"])
+
+
+def over_rms(x, last, eps):
+    """x divided by its root mean square over the last dims, and the reciprocal of the root."""
+    inverse = (x.square().mean(last, keepdim=True) + eps).rsqrt()
+    return x * inverse, inverse
+
+
+def rms_norm(book):
+    book.is_formula = True
+    rows = [([5, 17], 1, True, True, 1e-6, None), ([2, 3, 4], 2, True, False, 0.01, None), ([33], 1, False, False, 0.5, None),
+            ([4, 6], 1, False, True, 1e-5, column_major), ([3, 1], 1, True, True, 0.1, None), ([0, 3], 1, True, True, 0.1, None)]
+    for dtype, (shape, count, weight, bias, eps, layout) in crossed(FLOATS, rows, 3):
+        last, stats = list(range(-count, 0)), F32 if dtype in HALVES else dtype
+        name, normalized = f"{tag(dtype)}_{label(shape)}", shape[-count:]
+        tensors = {"input": normal(shape, dtype), "weight": normal(normalized, dtype) if weight else None,
+                   "bias": normal(normalized, dtype) if bias else None}
+        args = {"normalized_shape": normalized, "eps": eps}
+        layout = {"input": layout} if layout else None
+
+        def out(t):
+            y = over_rms(t["input"], last, eps)[0]
+            y = y if t["weight"] is None else y * t["weight"]
+            return y if t["bias"] is None else y + t["bias"]
+
+        def inverse(t):
+            return over_rms(t["input"], last, eps)[1].reshape(shape[:-count])
+
+        book.add("diopiRMSNorm", name, lambda t: in_float64(out)(t) + [inverse(widen(t)).to(stats)], tensors, args,
+                 ["out", "inv_rms"], layout)
+
+        def backward(t):
+            given = {n: x if x is None else x.requires_grad_() for n, x in t.items() if n in tensors}
+            wanted = [n for n in tensors if given[n] is not None]
+            grads = dict(zip(wanted, torch.autograd.grad(out(given), [given[n] for n in wanted], t["grad_output"])))
+            return [grads.get(n) for n in tensors]
+
+        book.add("diopiRMSNormBackward", name, in_float64(backward),
+                 {**tensors, "inv_rms": derived(inverse, stats), "grad_output": normal(shape, dtype)}, args,
+                 ["grad_input", "grad_weight", "grad_bias"], layout)
+
+
+def root_mean_square_norm(book):
+    book.is_formula = True
+    for dtype, (shape, eps) in crossed(FLOATS, [([5, 17], 1e-6), ([3, 33], 0.5), ([4, 1], 0.1), ([0, 4], 1.0)], 2):
+        book.add("diopiRootMeanSquareNormInp", f"{tag(dtype)}_{label(shape)}",
+                 in_float64(lambda t: over_rms(t["inoutput"], [-1], eps)[0] * t["scale"]),
+                 {"inoutput": normal(shape, dtype), "scale": normal(shape[1:], dtype)}, {"eps": eps}, ["inoutput"])
+
+
+def fused_add_root_mean_square_norm(book):
+    book.is_formula = True
+    rows = [([5, 17], True, 1e-6), ([3, 33], False, 0.5), ([4, 1], True, 0.1), ([0, 4], True, 1.0)]
+    for dtype, (shape, bias, eps) in crossed(FLOATS, rows, 2):
+        def run(t):
+            total = t["residual"] + t["inoutput"] + (0 if t["bias"] is None else t["bias"])
+            return over_rms(total, [-1], eps)[0] * t["scale"], total
+        tensors = {"inoutput": normal(shape, dtype), "residual": normal(shape, dtype), "scale": normal(shape[1:], dtype),
+                   "bias": normal(shape[1:], dtype) if bias else None}
+        book.add("diopiFusedAddRootMeanSquareNormInp", f"{tag(dtype)}_{label(shape)}", in_float64(run), tensors,
+                 {"eps": eps}, ["inoutput", "residual"])
+
+
+def scaled_masked_softmax(book):
+    book.is_formula = True
+    rows = [([2, 2, 3, 5], [2, 1, 3, 5], 0.5, False), ([1, 2, 4, 4], [4, 4], 0.125, True),
+            ([1, 1, 2, 17], [1, 1, 1, 1], 1.0, False), ([2, 1, 3, 2], [3, 1], -2.0, False), ([1, 1, 2, 33], [1, 1, 2, 33], 30.0, False)]
+    for dtype, (shape, masked, scale, triangle) in crossed(FLOATS, rows, 3):
+        def hidden(t, scores):
+            behind = torch.ones(shape[-2:], dtype=BOOL).triu(1)
+            return (behind if triangle else t["mask"]).expand(scores.shape)
+
+        def forward(t):
+            scores = t["input"] * scale
+            return scores.masked_fill(hidden(t, scores), -10000.0).softmax(-1)
+
+        def by_autograd(t):
+            x = t["_input"].requires_grad_()
+            return torch.autograd.grad(forward({"input": x, "mask": t["mask"]}), x, t["grad_output"])[0]
+
+        def backward(t):
+            """From the saved output, which is rounded."""
+            g, y = t["grad_output"], t["output"]
+            grad = (scale * y * (g - (g * y).sum(-1, keepdim=True))).masked_fill(hidden(t, y), 0)
+            assert torch.allclose(grad, by_autograd(t), rtol=0.1, atol=0.1 * abs(scale))
+            return grad
+
+        name = f"{tag(dtype)}_{label(shape)}_{triangle}"
+        mask = {"mask": integers(masked, BOOL, 0, 1) if masked != [1, 1, 1, 1] else values([[[[1]]]], BOOL)}
+        args = {"scale": scale, "fixed_triu_mask": triangle}
+        book.add("diopiScaledMaskedSoftmax", name, in_float64(forward), {"input": normal(shape, dtype), **mask}, args,
+                 ["output"])
+        saved = {"_input": normal(shape, F64), **mask,
+                 "output": lambda t: forward({"input": t["_input"], "mask": t["mask"]}).to(dtype)}
+        book.add("diopiScaledMaskedSoftmaxBackward", name, in_float64(backward),
+                 {"grad_output": normal(shape, dtype), **saved}, args, ["grad_input"])
+
+
+def fused_silu_ffn(book):
+    book.is_formula = True
+    for dtype, (tokens, hidden, inter) in crossed(FLOATS, [(3, 7, 5), (2, 33, 17), (1, 1, 1), (0, 3, 4), (2, 3, 0)], 2):
+        def run(t):
+            x = t["inoutput"]
+            return (F.silu(x @ t["weight1"]) * (x @ t["weight3"])) @ t["weight2"]
+        tensors = {"inoutput": normal([tokens, hidden], dtype), "weight1": normal([hidden, inter], dtype),
+                   "weight2": normal([inter, hidden], dtype), "weight3": normal([hidden, inter], dtype)}
+        args = {"workspace": None, "workspace_size": -1, "fusion_level": 0}
+        book.add("diopiFusedSiluFfnInp", f"{tag(dtype)}_{tokens}x{hidden}x{inter}", in_float64(run), tensors, args, ["inoutput"])
+
+
+def matmul_all_reduce(book):
+    book.is_formula = True
+    for dtype, ((m, k, n), bias) in crossed(FLOATS, [((3, 7, 5), True), ((2, 65, 3), False), ((4, 0, 2), True)], 2):
+        def run(t):
+            return t["x1"] @ t["x2"] + (0 if t["bias"] is None else t["bias"])
+        tensors = {"x1": normal([m, k], dtype), "x2": normal([k, n], dtype), "bias": normal([n], dtype) if bias else None}
+        args = {"group": "world", "reduce_op": "sum", "comm_turn": 0, "stream_mode": 1}
+        book.add("diopiMatmulAllReduce", f"{tag(dtype)}_{m}x{k}x{n}", in_float64(run), tensors, args, ["out"])
+
+
+OPERATORS |= {f.__name__: f for f in (
+    rotary_emb, rotary_emb_v2, rms_norm, root_mean_square_norm, fused_add_root_mean_square_norm, scaled_masked_softmax,
+    fused_silu_ffn, matmul_all_reduce)}
+
+
 # ---- files ----
 
 def bfloat16_type():

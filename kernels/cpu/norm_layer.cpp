@@ -1,6 +1,4 @@
 /// Normalisation of rows. The gradients of weight and bias are sums over the rows, formed for blocks of columns.
-#include <algorithm>
-#include <array>
 #include <limits>
 
 #include "kernels/cpu/elements.hpp"
@@ -16,20 +14,6 @@ namespace diopi::cpu {
 
 namespace {
 
-/// The loops over elements of type E, which compute in T.
-template <class E, class T>
-const LayerNormKernels<E, T>& kernels_of() {
-    return std::get<LayerNormKernels<E, T>>(layer_norm_table());
-}
-
-/// `values`, or `n` times a number where there are none.
-template <class T>
-const T* values_or(const T* values, T* room, int64_t n, T number) {
-    if (values != nullptr) return values;
-    std::fill_n(room, n, number);
-    return room;
-}
-
 template <class E, class T>
 diopiError_t forward(diopiContextHandle_t ctx, const LayerNorm& a) {
     const int64_t n = a.rows.size;
@@ -44,7 +28,7 @@ diopiError_t forward(diopiContextHandle_t ctx, const LayerNorm& a) {
     if (staging.error() != diopiSuccess) return staging.error();
     const T* weight = values_or(given_weight, room, n, T{1});
     const T* bias = values_or(given_bias, room + n, n, T{0});
-    const auto& kernels = kernels_of<E, T>();
+    const auto& kernels = layer_norm_kernels<E, T>();
     parallel_for(a.rows.count, 4 * n, [&](int64_t first, int64_t last) {
         for (int64_t r = first; r < last; ++r) {
             const RowStatistics row = kernels.forward(x + r * n, weight, bias, y + r * n, n, a.eps);
@@ -69,7 +53,7 @@ diopiError_t backward(diopiContextHandle_t ctx, const LayerNormGradient& a) {
     auto* gb = staging.out<double>(a.grad_bias);
     auto* room = staging.buffer<T>(n);
     if (staging.error() != diopiSuccess) return staging.error();
-    const auto& kernels = kernels_of<E, T>();
+    const auto& kernels = layer_norm_kernels<E, T>();
     if (gx != nullptr) {
         const T* weight = values_or(given_weight, room, n, T{1});
         parallel_for(a.rows.count, 4 * n, [&](int64_t first, int64_t last) {
@@ -78,18 +62,7 @@ diopiError_t backward(diopiContextHandle_t ctx, const LayerNormGradient& a) {
             }
         });
     }
-    if (gw != nullptr || gb != nullptr) {
-        const int64_t blocks = (n + kColumnBlock - 1) / kColumnBlock;
-        parallel_for(blocks, 4 * a.rows.count * kColumnBlock, [&](int64_t first, int64_t last) {
-            for (int64_t at = first * kColumnBlock; at < std::min(n, last * kColumnBlock); at += kColumnBlock) {
-                std::array<double, kColumnBlock> products, sums;
-                const int64_t columns = std::min(kColumnBlock, n - at);
-                kernels.column_sums(g + at, x + at, a.rows.count, n, mean, rstd, columns, products.data(), sums.data());
-                if (gw != nullptr) std::copy_n(products.begin(), columns, gw + at);
-                if (gb != nullptr) std::copy_n(sums.begin(), columns, gb + at);
-            }
-        });
-    }
+    sum_columns<E, T>({g, x, mean, rstd}, a.rows, gw, gb);
     return staging.finish();
 }
 

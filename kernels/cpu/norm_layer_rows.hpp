@@ -32,4 +32,10 @@ using LayerNormTable = std::tuple<LayerNormKernels<float, float>, LayerNormKerne
                                   LayerNormKernels<Half, float>, LayerNormKernels<Bfloat16, float>>;
 [[nodiscard]] const LayerNormTable& layer_norm_table();
 
+/// The loops over elements of type E, which compute in T.
+template <class E, class T>
+[[nodiscard]] const LayerNormKernels<E, T>& layer_norm_kernels() {
+    return std::get<LayerNormKernels<E, T>>(layer_norm_table());
+}
+
 }  // namespace diopi::cpu

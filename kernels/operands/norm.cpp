@@ -18,6 +18,33 @@ diopiError_t check_per_channel(std::string_view op, const View& x, std::initiali
     return diopiSuccess;
 }
 
+diopiError_t read_rows(std::string_view op, const View& x, ShapeView normalized, RowShape& rows) {
+    if (const diopiError_t error = check_computable(op, "input", x); error != diopiSuccess) return error;
+    const bool fits = !normalized.empty() && normalized.size() <= x.shape.size();
+    if (!fits || !std::ranges::equal(x.shape.last(normalized.size()), normalized)) {
+        return wrong_shape(op, "input", x.shape, "one that ends in normalized_shape " + to_string(normalized));
+    }
+    rows = {numel(x.shape.first(x.shape.size() - normalized.size())), numel(normalized)};
+    return diopiSuccess;
+}
+
+diopiError_t check_affine(std::string_view op, ShapeView normalized, std::initializer_list<NamedArgument> arguments) {
+    for (const auto& [tensor, argument] : arguments) {
+        const diopiError_t error = check_shape_or_null(op, argument, tensor, normalized);
+        if (error != diopiSuccess) return error;
+    }
+    return diopiSuccess;
+}
+
+diopiError_t check_per_row(std::string_view op, const RowShape& rows, std::initializer_list<NamedArgument> arguments) {
+    for (const auto& [tensor, argument] : arguments) {
+        if (tensor == nullptr || view(tensor).numel == rows.count) continue;
+        return wrong_shape(op, argument, view(tensor).shape,
+                           std::to_string(rows.count) + " elements, one for each row");
+    }
+    return diopiSuccess;
+}
+
 namespace {
 
 /// Null for an empty tensor: a statistic that a call leaves out.
@@ -29,35 +56,6 @@ diopiError_t check_running(std::string_view op, bool training, diopiConstTensorH
                            diopiConstTensorHandle_t variance) {
     if (training || (mean != nullptr && variance != nullptr)) return diopiSuccess;
     return refuse(op, "running_mean and running_var are needed when training is false");
-}
-
-diopiError_t read_rows(std::string_view op, const View& x, ShapeView normalized, RowShape& rows) {
-    if (const diopiError_t error = check_computable(op, "input", x); error != diopiSuccess) return error;
-    const bool fits = !normalized.empty() && normalized.size() <= x.shape.size();
-    if (!fits || !std::ranges::equal(x.shape.last(normalized.size()), normalized)) {
-        return wrong_shape(op, "input", x.shape, "one that ends in normalized_shape " + to_string(normalized));
-    }
-    rows = {numel(x.shape.first(x.shape.size() - normalized.size())), numel(normalized)};
-    return diopiSuccess;
-}
-
-/// Parameters and their gradients have the normalised shape.
-diopiError_t check_affine(std::string_view op, ShapeView normalized, std::initializer_list<NamedArgument> arguments) {
-    for (const auto& [tensor, argument] : arguments) {
-        const diopiError_t error = check_shape_or_null(op, argument, tensor, normalized);
-        if (error != diopiSuccess) return error;
-    }
-    return diopiSuccess;
-}
-
-/// Statistics have one number for each row.
-diopiError_t check_per_row(std::string_view op, const RowShape& rows, std::initializer_list<NamedArgument> arguments) {
-    for (const auto& [tensor, argument] : arguments) {
-        if (tensor == nullptr || view(tensor).numel == rows.count) continue;
-        return wrong_shape(op, argument, view(tensor).shape,
-                           std::to_string(rows.count) + " elements, one for each row");
-    }
-    return diopiSuccess;
 }
 
 /// Statistics that the forward function saved.

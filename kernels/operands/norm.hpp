@@ -46,6 +46,15 @@ struct RowShape {
     [[nodiscard]] int64_t numel() const { return count * size; }
 };
 
+/// The rows of x, which must end in the normalised shape.
+[[nodiscard]] diopiError_t read_rows(std::string_view op, const View& x, ShapeView normalized, RowShape& rows);
+/// Parameters and their gradients have the normalised shape.
+[[nodiscard]] diopiError_t check_affine(std::string_view op, ShapeView normalized,
+                                        std::initializer_list<NamedArgument> arguments);
+/// Statistics have one number for each row.
+[[nodiscard]] diopiError_t check_per_row(std::string_view op, const RowShape& rows,
+                                         std::initializer_list<NamedArgument> arguments);
+
 /// The arguments of diopiLayerNorm in their order.
 struct LayerNorm {
     std::string_view op;

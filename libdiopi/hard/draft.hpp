@@ -108,5 +108,13 @@ class Draft {
 [[nodiscard]] bool shape_index_draft(Draft& draft);
 /// The same for distances, decompositions and systems of equations.
 [[nodiscard]] bool shape_solve_draft(Draft& draft);
+/// The same for rotary embeddings.
+[[nodiscard]] bool shape_attention_rotary_draft(Draft& draft);
+/// The same for normalisation by the root mean square.
+[[nodiscard]] bool shape_attention_norm_draft(Draft& draft);
+/// The same for the softmax of attention scores.
+[[nodiscard]] bool shape_attention_softmax_draft(Draft& draft);
+/// The same for feed-forward layers, and for products whose parts are on several devices.
+[[nodiscard]] bool shape_attention_ffn_draft(Draft& draft);
 
 }  // namespace diopi

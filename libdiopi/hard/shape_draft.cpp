@@ -417,7 +417,9 @@ bool shape_draft(Draft& draft) {
             return linear(draft);
         default:
             return shape_network_draft(draft) || shape_norm_draft(draft) || shape_order_draft(draft) ||
-                   shape_index_draft(draft) || shape_vision_draft(draft) || shape_solve_draft(draft);
+                   shape_index_draft(draft) || shape_vision_draft(draft) || shape_solve_draft(draft) ||
+                   shape_attention_rotary_draft(draft) || shape_attention_norm_draft(draft) ||
+                   shape_attention_softmax_draft(draft) || shape_attention_ffn_draft(draft);
     }
 }
 

@@ -150,6 +150,8 @@ int64_t accumulation_length(const Call& call, const OutputSpec& output) {
         terms = linear_terms(call, arg);
     } else if (rule == ShapeRule::matmul || rule == ShapeRule::add_product) {
         terms = matmul_terms(call, output);
+    } else if (rule == ShapeRule::matmul_all_reduce) {
+        terms = call.tensor("x1")->shape.back() + 1;
     } else if (rule == ShapeRule::convolution) {
         terms = convolution_terms(call, arg);
     } else if (rule == ShapeRule::conv_transpose) {
@@ -172,7 +174,8 @@ int64_t accumulation_length(const Call& call, const OutputSpec& output) {
 bool is_product(const Call& call, const OutputSpec& output) {
     const ShapeRule rule = forward_rule(*call.row);
     const bool multiplies = rule == ShapeRule::linear || rule == ShapeRule::matmul || rule == ShapeRule::add_product ||
-                            rule == ShapeRule::convolution || rule == ShapeRule::conv_transpose;
+                            rule == ShapeRule::convolution || rule == ShapeRule::conv_transpose ||
+                            rule == ShapeRule::matmul_all_reduce;
     return multiplies && call.row->args()[output.arg].name != "grad_bias";
 }
 

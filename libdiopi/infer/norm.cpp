@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <optional>
 #include <string>
 
@@ -7,20 +6,6 @@
 namespace diopi::infer_rules {
 
 namespace {
-
-/// The message for a parameter whose shape is not `wanted`, which `what` names; nullopt if all have that shape.
-std::optional<std::string> wrong_shape(const Call& call, std::initializer_list<const char*> parameters,
-                                       const std::string& what, const Shape& wanted) {
-    for (const char* arg : parameters) {
-        const Tensor* tensor = call.tensor(arg);
-        if (tensor == nullptr || tensor->shape == wanted) continue;
-        return std::string(arg) + " " + to_string(tensor->shape) + " must have " + what + " " + to_string(wanted);
-    }
-    return std::nullopt;
-}
-
-/// The dtype of sums of that dtype's elements.
-Dtype sum_dtype(Dtype dtype) { return is_half(dtype) ? Dtype::float32 : dtype; }
 
 /// out is like input; the statistics have `shape` and the dtype of sums.
 Specs with_statistics(Call& call, const Shape& shape, bool have_meaning,
@@ -55,17 +40,9 @@ Specs batch_norm(Call& call, const ResultHints&) {
 /// The statistics are one number per row, of the leading shape; rows without elements have none. Source:
 /// torch.native_layer_norm, which keeps the normalised dims with size 1.
 Specs layer_norm(Call& call, const ResultHints&) {
-    const Tensor& input = *call.tensor("input");
-    const IntList& normalized = *call.ints("normalized_shape");
-    const bool fits = !normalized.empty() && normalized.size() <= input.shape.size();
-    if (!fits || !std::ranges::equal(ShapeView(input.shape).last(normalized.size()), normalized)) {
-        return contradiction(
-            call, "input " + to_string(input.shape) + " does not end in normalized_shape " + to_string(normalized));
-    }
-    if (const auto wrong = wrong_shape(call, {"weight", "bias"}, "normalized_shape", normalized))
-        return contradiction(call, *wrong);
-    const Shape leading(input.shape.begin(), input.shape.end() - static_cast<std::ptrdiff_t>(normalized.size()));
-    return with_statistics(call, leading, numel(normalized) > 0);
+    auto leading = leading_shape(call);
+    if (!leading.ok()) return leading.error();
+    return with_statistics(call, *leading, numel(*call.ints("normalized_shape")) > 0);
 }
 
 /// The statistics are one number per group of each sample; groups without elements have none. Source:

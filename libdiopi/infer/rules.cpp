@@ -1,5 +1,6 @@
 #include "infer/rules.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 
@@ -26,6 +27,31 @@ Result<size_t> position_of_dim(const Call& call, int64_t dim, int64_t rank) {
     if (wrapped) return static_cast<size_t>(*wrapped);
     return contradiction(call,
                          "dim " + std::to_string(dim) + " is out of range for " + std::to_string(rank) + " dimensions");
+}
+
+std::optional<std::string> wrong_shape(const Call& call, std::initializer_list<const char*> arguments,
+                                       const std::string& what, const Shape& wanted) {
+    for (const char* arg : arguments) {
+        const Tensor* tensor = call.tensor(arg);
+        if (tensor == nullptr || tensor->shape == wanted) continue;
+        return std::string(arg) + " " + to_string(tensor->shape) + " must have " + what + " " + to_string(wanted);
+    }
+    return std::nullopt;
+}
+
+Dtype sum_dtype(Dtype dtype) { return is_half(dtype) ? Dtype::float32 : dtype; }
+
+Result<Shape> leading_shape(const Call& call) {
+    const Shape& input = call.tensor("input")->shape;
+    const IntList& normalized = *call.ints("normalized_shape");
+    const bool fits = !normalized.empty() && normalized.size() <= input.size();
+    if (!fits || !std::ranges::equal(ShapeView(input).last(normalized.size()), normalized)) {
+        return contradiction(
+            call, "input " + to_string(input) + " does not end in normalized_shape " + to_string(normalized));
+    }
+    const auto wrong = wrong_shape(call, {"weight", "bias"}, "normalized_shape", normalized);
+    if (wrong) return contradiction(call, *wrong);
+    return Shape(input.begin(), input.end() - static_cast<std::ptrdiff_t>(normalized.size()));
 }
 
 std::optional<int64_t> count_true(const Tensor& tensor) {

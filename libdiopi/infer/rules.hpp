@@ -4,6 +4,10 @@
 /// their roles in the row.
 #pragma once
 
+#include <initializer_list>
+#include <optional>
+#include <string>
+
 #include "infer/output_spec.hpp"
 
 namespace diopi::infer_rules {
@@ -24,6 +28,15 @@ using Specs = Result<std::vector<OutputSpec>>;
 [[nodiscard]] Result<size_t> position_of_dim(const Call& call, int64_t dim, int64_t rank);
 /// Whether a result of a dtype may be stored in place in another: a higher category does not go into a lower one.
 [[nodiscard]] bool can_cast(Dtype from, Dtype to);
+/// The message for an argument whose shape is not `wanted`, which `what` names; nullopt if all have that shape or are
+/// absent.
+[[nodiscard]] std::optional<std::string> wrong_shape(const Call& call, std::initializer_list<const char*> arguments,
+                                                     const std::string& what, const Shape& wanted);
+/// The dtype of sums of that dtype's elements.
+[[nodiscard]] Dtype sum_dtype(Dtype dtype);
+/// The dims of input before those of normalized_shape; an error where input does not end in these, or weight or bias
+/// has another shape.
+[[nodiscard]] Result<Shape> leading_shape(const Call& call);
 /// The number of elements that are not 0; nullopt where the values are not at hand.
 [[nodiscard]] std::optional<int64_t> count_true(const Tensor& tensor);
 /// The result of a tensor that is indexed by tensors.

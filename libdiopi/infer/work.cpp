@@ -62,6 +62,18 @@ double product_gradients(const Call& call) {
     return one * ((call.tensor("grad_input") != nullptr ? 1 : 0) + (call.tensor("grad_other") != nullptr ? 1 : 0));
 }
 
+double reduced_product(const Call& call) {
+    const double out = count(call, "out");
+    return sums(out, static_cast<double>(last_size(*call.tensor("x1")))) + (call.tensor("bias") != nullptr ? out : 0);
+}
+
+/// The gate counts five operations, as silu times a number does.
+double gated_products(const Call& call) {
+    const double tokens = static_cast<double>(call.tensor("inoutput")->shape[0]);
+    const Tensor& weight = *call.tensor("weight1");
+    return tokens * (3 * sums(count(&weight), 1) + 5 * static_cast<double>(last_size(weight)));
+}
+
 /// Counts linear layers and convolutions.
 double weighted_sums(const Call& call) {
     const Tensor& weight = *call.tensor("weight");

@@ -99,6 +99,25 @@ bool broadcasts(const Row& row) {
 
 bool is_backward(const Row& row) { return row.variant == Variant::backward; }
 
+/// x / (rms + eps) in the place of x / sqrt(rms^2 + eps): where the root mean square is 1, as if eps were twice as
+/// large.
+void eps_outside_root(Scene& scene) {
+    Call changed = scene.call();
+    changed["eps"] = 2 * std::get<double>(changed["eps"]);
+    scene.run_instead(std::move(changed));
+}
+bool has_root_mean_square(const Row& row) {
+    return row.rule == ShapeRule::rms_norm || row.rule == ShapeRule::rms_norm_in_place;
+}
+
+/// Pairs of neighbours are taken for elements half a row apart, and the other way round.
+void pairs_confused(Scene& scene) {
+    Call changed = scene.call();
+    changed["interleaved"] = !changed.flag("interleaved");
+    scene.run_instead(std::move(changed));
+}
+bool may_interleave(const Row& row) { return row.rule == ShapeRule::rotary; }
+
 constexpr Fault kOperandsFaults[] = {
     {"OB", "broadcast_ignored", "an operand that is broadcast is read as if it had all elements", broadcast_ignored,
      broadcasts},
@@ -111,6 +130,10 @@ constexpr Fault kOperandsFaults[] = {
     {"OZ", "second_gradient_dropped", "the gradient of the second operand is 0", second_gradient_dropped, is_backward},
     {"OD", "second_gradient_doubled", "the gradient of the second operand is doubled", second_gradient_doubled,
      is_backward},
+    {"OX", "eps_outside_root", "eps is added to the root mean square, not to the mean of squares", eps_outside_root,
+     has_root_mean_square},
+    {"OI", "pairs_confused", "interleaved pairs are taken for halves, and the other way round", pairs_confused,
+     may_interleave},
 };
 
 }  // namespace
