@@ -62,7 +62,7 @@ TEST_CASE("scaled masked softmax and its gradient, for every dtype, strides and 
     check_close(*y, masked_softmax(s, values(*x), values(*mask), kScale, behind));
     REQUIRE(cpu::diopiScaledMaskedSoftmaxBackward(&ctx, gx.get(), g.get(), y.get(), mask.get(), kScale, behind) ==
             diopiSuccess);
-    const Values ys = values(*y), gs = values(*g);
+    const Values ys = values(*y), gs = values(*g), hidden = values(*mask);
     Values wanted(ys.size());
     const int64_t keys = s.shape[3];
     for (int64_t r = 0; r < numel(s.shape) / keys; ++r) {
@@ -70,7 +70,7 @@ TEST_CASE("scaled masked softmax and its gradient, for every dtype, strides and 
         const auto at = [&](int64_t j) { return static_cast<size_t>(r * keys + j); };
         for (int64_t j = 0; j < keys; ++j) sum += gs[at(j)] * ys[at(j)];
         for (int64_t j = 0; j < keys; ++j) {
-            wanted[at(j)] = hides(s, values(*mask), behind, r, j) ? 0 : kScale * ys[at(j)] * (gs[at(j)] - sum);
+            wanted[at(j)] = hides(s, hidden, behind, r, j) ? 0 : kScale * ys[at(j)] * (gs[at(j)] - sum);
         }
     }
     check_close(*gx, wanted);

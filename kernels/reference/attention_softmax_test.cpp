@@ -66,5 +66,5 @@ TEST_CASE("scaled_masked_softmax refuses scores without four dims, and masks tha
     };
     refuses(flat, one, diopiErrorOccurred, "wanted (batch, heads, seq_q, seq_k)");
     refuses(x, wide, diopiErrorOccurred, "mask");
-    refuses(x, bytes, diopiDtypeNotSupported, "mask is uint8, wanted bool");
+    refuses(x, bytes, diopiDtypeNotSupported, "mask has dtype uint8, wanted bool");
 }
