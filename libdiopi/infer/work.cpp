@@ -7,6 +7,7 @@
 #include <set>
 
 #include "call/tensors.hpp"
+#include "infer/attention_flash.hpp"
 #include "infer/rules.hpp"
 
 namespace diopi {
@@ -115,6 +116,11 @@ double factors(const Call& call) {
 
 double systems(const Call& call) {
     return count(call, call.has("out") ? "out" : "x") * static_cast<double>(last_size(*call.tensor("mat")));
+}
+
+double attended(const Call& call) {
+    const auto sizes = AttentionSizes::of(call);
+    return sizes.ok() ? sizes->pairs * static_cast<double>(sizes->heads * sizes->dim) : 0;
 }
 
 }  // namespace work_formulas
