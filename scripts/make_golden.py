@@ -3189,6 +3189,117 @@ OPERATORS |= {f.__name__: f for f in (
     fused_silu_ffn, matmul_all_reduce)}
 
 
+# ---- attention of whole sequences: PyTorch 1.13 has it for GPUs only, so that the formula stands here ----
+
+ATTENTION = {  # batch, queries, keys, heads, key heads, head size, scale, causal, windows, slopes
+    "plain": (2, 5, 7, 2, 2, 4, None, False, (-1, -1), 0), "causal": (1, 6, 9, 3, 1, 8, 0.7, True, (-1, -1), 0),
+    "windows": (1, 9, 6, 2, 2, 3, -0.5, False, (2, 1), 1), "slopes": (2, 4, 4, 4, 2, 5, None, True, (3, -1), 2),
+}
+
+
+def attention_of(q, k, v, scale, causal, windows, slopes, mask=None):
+    """q (rows, heads, size), k and v (rows, key heads, size) of one sequence: the result and the log-sum-exp."""
+    group = q.shape[1] // k.shape[1]
+    k, v = (x.repeat_interleave(group, 1) for x in (k, v))
+    apart = torch.arange(k.shape[0]) - (torch.arange(q.shape[0])[:, None] + k.shape[0] - q.shape[0])
+    left, right = windows[0], 0 if causal else windows[1]
+    hidden = (-apart > left) & (left >= 0) | (apart > right) & (right >= 0)
+    hidden = hidden if mask is None else hidden | mask
+    scores = torch.einsum("ihd,jhd->hij", q, k) * scale
+    if slopes is not None:
+        scores = scores - slopes[:, None, None] * apart.abs()
+    scores = scores.masked_fill(hidden, -INF)
+    lse = scores.logsumexp(-1)
+    shares = torch.where(hidden, torch.zeros_like(scores), (scores - lse.clamp(min=-6e4)[..., None]).exp())
+    return torch.einsum("hij,jhd->ihd", shares, v), lse
+
+
+def in_batches(t, name, cut_q, cut_k, layout, scale, causal, windows):
+    """Attention of each sequence, on leaves of the gradients."""
+    def heads_last(x, sequences):  # (batch, rows, heads, size) or, concatenated, a list of (rows, heads, size)
+        return [x[a:b] for a, b in sequences] if layout == "TND" else list(x)
+    slopes, mask = t.get("alibi_slopes"), t.get("attention_mask")
+    parts = zip(heads_last(t["q"], cut_q), heads_last(t["k"], cut_k), heads_last(t["v"], cut_k))
+    results = [attention_of(q, k, v, scale, causal, windows,
+                            None if slopes is None else slopes.to(q.dtype)[b] if slopes.dim() == 2 else slopes.to(q.dtype),
+                            mask[:q.shape[0], :k.shape[0]] if mask is not None else None)
+               for b, (q, k, v) in enumerate(parts)]
+    outs, lses = zip(*results)
+    most = max(x.shape[1] for x in lses)
+    lse = torch.stack([F.pad(x, (0, most - x.shape[1]), value=-INF) for x in lses])
+    return (torch.cat(outs) if layout == "TND" else torch.stack(outs)), lse
+
+
+def attention(book, op):
+    """The customized functions have neither a softmax_lse nor running ends with a leading 0."""
+    book.is_formula = True
+    packed, customized, many = op.endswith("varlen"), op.startswith("customized"), op.startswith("multihead")
+    forward_name = {"flash_attention": "diopiFlashAttention", "multihead_attention": "diopiMultiHeadAttention",
+                    "customized_flash_attention": "diopiCustomizedFlashAttention"}[op.removesuffix("_varlen")]
+    forward_name += "VarLen" if packed else ""
+    out = "out" if many else "attention_out"
+    for dtype, (case, row) in crossed(FLOATS, ATTENTION, 1):
+        batch, rows_q, rows_k, heads, shared, size, scale, causal, windows, with_slopes = row
+        if many and (heads != shared or windows != (-1, -1) or with_slopes):
+            heads, shared, windows, with_slopes = heads, heads, (-1, -1), 0
+        given = size ** -0.5 if scale is None else scale
+        lengths_q, lengths_k = [rows_q, 0, 2][:batch + 1], [rows_k, 1, 3][:batch + 1]
+        ends_q, ends_k = ([sum(x[:n]) for n in range(len(x) + 1)] for x in (lengths_q, lengths_k))
+        cut_q, cut_k = (list(zip(x, x[1:])) for x in (ends_q, ends_k))
+        name = f"{tag(dtype)}_{case}"
+        layout = "TND" if packed else "BSND"
+        shape_q = [ends_q[-1], heads, size] if packed else [batch, rows_q, heads, size]
+        shape_k = [ends_k[-1], shared, size] if packed else [batch, rows_k, shared, size]
+        count = len(lengths_q) if packed else batch
+        tensors = {"q": normal(shape_q, dtype), "k": normal(shape_k, dtype), "v": normal(shape_k, dtype)}
+        if not many:
+            shape = [heads] if with_slopes == 1 else [count, heads]
+            tensors["alibi_slopes"] = uniform(shape, F32) if with_slopes else None
+        if customized:
+            tensors["attention_mask"] = integers([rows_q, rows_k], BOOL, 0, 1) if with_slopes else None
+        args = {"dropout_p" if many else "p_dropout": 0.0, "scale" if many else "softmax_scale": given,
+                "is_causal": causal, "gen": None}
+        if not many:
+            args |= dict(zip(("window_size_left", "window_size_right"), windows))
+        keys = "k" if many else "kv"
+        if packed:
+            most = ("max_q", "max_k") if many else ("max_seqlen_q", "max_seqlen_kv")
+            args |= {most[0]: rows_q, most[1]: rows_k}
+            if customized:
+                args |= {"cum_seq_q": ends_q[1:], "cum_seq_kv": ends_k[1:]}
+            else:
+                tensors |= {"cum_seq_q": values(ends_q, I32), f"cum_seq_{keys}": values(ends_k, I32)}
+        elif customized:
+            args |= {"head_num": heads, "input_layout": "BSND"}
+        kept = {n: None for n in ("dropout_mask", "softmax_max", "softmax_sum", "softmax_out")} if customized else {}
+        extra = {"return_debug_mask": False, "debug_attn_mask": None} if many else {}
+
+        def forward(t):
+            result, lse = in_batches(t, name, cut_q, cut_k, layout, given, causal, windows)
+            lse = F.pad(lse, (0, rows_q - lse.shape[2]), value=-INF)
+            return (result,) if customized else (result, lse)
+
+        def backward(t):
+            leaves = [t[n].detach().clone().requires_grad_() for n in "qkv"]
+            result = forward({**t, **dict(zip("qkv", leaves))})[0]
+            return torch.autograd.grad(result, leaves, t["grad_out" if many else "grad_output"])
+
+        stats = F32 if dtype in HALVES else dtype
+        results = [out] if customized else [out, "softmax_lse"]
+        book.add(forward_name, name, forward, tensors, {**args, **kept, **extra}, results, None, {"softmax_lse": stats})
+        tensors = {**tensors, "grad_out" if many else "grad_output": normal(shape_q, dtype),
+                   out: derived(lambda t: forward(t)[0], dtype)}
+        if not customized:
+            tensors["softmax_lse"] = derived(lambda t: forward(t)[1], stats)
+        else:
+            args = {n: v for n, v in args.items() if n != "gen"}
+        book.add(forward_name + "Backward", name, backward, tensors, {**args, **kept}, ["grad_q", "grad_k", "grad_v"])
+
+
+OPERATORS |= {op + end: lambda book, op=op + end: attention(book, op)
+              for op in ("multihead_attention", "flash_attention", "customized_flash_attention") for end in ("", "_varlen")}
+
+
 # ---- files ----
 
 def bfloat16_type():

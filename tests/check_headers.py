@@ -73,6 +73,7 @@ FOR_TESTS_ALONE = ("tests", "fuzz", "benchmarks")
 TEST_HEADER = re.compile(r"(\w*testing|test_folder)\.hpp")
 # Folders that kernels may include besides their own. The reference shares no arithmetic.
 SHARED_BY = {"kernels/reference": ("kernels/entries",),
+             "kernels/operands": ("kernels/entries",),
              "kernels/cpu": ("kernels/entries", "kernels/operands"),
              "kernels/cuda": ("kernels/entries", "kernels/operands")}
 # The kernels' headers that backends are made of.

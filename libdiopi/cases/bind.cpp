@@ -64,7 +64,7 @@ bool takes_param(const Row& row, const std::string& name, const Param& param) {
         return is_hint(name) || is_case_only(row, name) || (is_null(param) && has_partner_for(row, name));
     }
     if (is_null(param)) return arg->optional || arg->has_default;
-    return !arg->is_tensor() && !arg->is_tensor_list();
+    return arg->is_listed || (!arg->is_tensor() && !arg->is_tensor_list());
 }
 
 /// Whether only the case can give the argument: it has no default, may not be null, and the host does not compute it.
@@ -174,6 +174,21 @@ Value bound_tensor(const Arg& arg, const Case& c, const CaseTensors& tensors) {
         if (list.empty()) elements.emplace_back();
     }
     return elements.empty() ? Value() : Value(std::move(elements));
+}
+
+/// The tensor that the case writes as a list; null where it does not.
+Result<Value> listed_tensor(const Row& row, const Arg& arg, const Case& c) {
+    const auto given = std::ranges::find_if(c.params, [&](const auto& param) { return arg.answers_to(param.first); });
+    if (given == c.params.end() || is_null(given->second)) return Value();
+    Arg list = arg;
+    list.kind = ArgKind::int_list;
+    auto numbers = coerce(list, given->second);
+    if (!numbers.ok()) return bad_input(std::string(row.function) + ": " + numbers.error().message);
+    const IntList& values = std::get<IntList>(*numbers);
+    auto made = make_tensor(cpu_device(), {{std::ssize(values)}, Dtype::int32, {}});
+    if (!made.ok()) return made.error();
+    std::ranges::transform(values, (*made)->data_as<int32_t>(), [](int64_t x) { return static_cast<int32_t>(x); });
+    return Value(std::move(*made));
 }
 
 Result<Value> bound_param(const Row& row, const Arg& arg, const Case& c) {
@@ -394,6 +409,10 @@ Result<Call> bind_call(const Row& row, const Case& c, const CaseTensors& tensors
         if (arg.is_output) continue;
         if (arg.is_tensor() || arg.is_tensor_list()) {
             call.args[i] = bound_tensor(arg, c, tensors);
+            if (!arg.is_listed || !std::holds_alternative<std::monostate>(call.args[i])) continue;
+            auto listed = listed_tensor(row, arg, c);
+            if (!listed.ok()) return listed.error();
+            call.args[i] = std::move(*listed);
         } else if (!arg.list.empty()) {
             const auto* list = std::get_if<TensorList>(&call[arg.list]);
             call.args[i] = static_cast<int64_t>(list == nullptr ? 0 : list->size());

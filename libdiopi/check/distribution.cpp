@@ -364,6 +364,7 @@ DistributionCheck check_distribution(const Tensor& actual, const Distribution& e
             break;
         case Law::kDropout:
         case Law::kCategorical:
+        case Law::kAttention:
             fail(check, "the law needs the call's tensors");
             break;
     }
@@ -502,6 +503,42 @@ struct CategoryCounts {
 };
 
 }  // namespace
+
+DistributionCheck check_dropped_sums(std::span<const DroppedSum> sums, double p) {
+    DistributionCheck check;
+    double squares = 0, total = 0, along = 0, length = 0;
+    for (const DroppedSum& sum : sums) {
+        const double distance = sum.value - sum.mean, reach = std::sqrt(sum.variance);
+        // By Chebyshev's inequality even the most skewed law stays within.
+        const double most = reach * std::sqrt(static_cast<double>(sums.size()) / kLeastPValue) + sum.rounding;
+        if (!(std::fabs(distance) <= most)) {
+            fail(check, print(sum.value) + " where the mean is " + print(sum.mean) + " and the standard deviation " +
+                            print(reach));
+        }
+        if (reach < kLeastSteps * sum.rounding) continue;
+        ++check.n;
+        squares += distance * distance / sum.variance;
+        total += distance / reach;
+        along += distance * sum.mean / sum.variance;
+        length += sum.mean * sum.mean / sum.variance;
+    }
+    if (!check.passed || check.n < kLeastSample) return check;
+    const auto n = static_cast<double>(check.n);
+    check.mean = total / n;
+    check.deviation = std::sqrt(squares / n);
+    // The fourth moment of a sum is at most that of its most skewed term, or a normal law's.
+    const double fourth = std::max(3.0, (1 - 3 * p * (1 - p)) / (p * (1 - p)));
+    const double errors[] = {(squares - n) / std::sqrt(n * (fourth - 1)), total / std::sqrt(n),
+                             length > 0 ? along / std::sqrt(length) : 0};
+    constexpr const char* kNames[] = {"squared deviations", "deviations", "deviations along the means"};
+    for (size_t i = 0; i < std::size(errors); ++i) {
+        check.p_value = std::min(check.p_value, std::erfc(std::fabs(errors[i]) / std::sqrt(2.0)));
+        if (std::fabs(errors[i]) <= kStandardErrors) continue;
+        fail(check, std::string("the sum of the ") + kNames[i] + " of " + std::to_string(check.n) + " sums is " +
+                        print(errors[i]) + " standard errors off");
+    }
+    return check;
+}
 
 DistributionCheck check_categorical(const Tensor& actual, const Tensor& weights, bool replacement) {
     DistributionCheck check;

@@ -2,6 +2,7 @@
 /// integers.
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "core/tensor.hpp"
@@ -58,6 +59,15 @@ struct Dropout {
 
 /// Rows of numbers of categories, drawn in proportion to the row of weights; without `replacement` none twice.
 [[nodiscard]] DistributionCheck check_categorical(const Tensor& actual, const Tensor& weights, bool replacement);
+
+/// Independent sums of numbers that are each dropped with probability p, the others divided by 1 - p, with the mean and
+/// the variance of each sum, and how far rounding may move it.
+struct DroppedSum {
+    double value, mean, variance, rounding;
+};
+/// The sums deviate from their means as their variances say: in all, and along the means, which finds a missing factor.
+/// Where rounding hides the law, a sum is only required to be near its mean.
+[[nodiscard]] DistributionCheck check_dropped_sums(std::span<const DroppedSum> sums, double p);
 
 /// P(D_n >= statistic) of the Kolmogorov-Smirnov test (asymptotic series with Stephens' correction for small n).
 [[nodiscard]] double kolmogorov_p_value(double statistic, int64_t n);

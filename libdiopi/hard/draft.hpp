@@ -106,6 +106,8 @@ class Draft {
 [[nodiscard]] bool shape_order_draft(Draft& draft);
 /// The same for the rules of slices, index tensors and masks.
 [[nodiscard]] bool shape_index_draft(Draft& draft);
+/// The same for attention of whole sequences, as in training.
+[[nodiscard]] bool shape_attention_flash_draft(Draft& draft);
 /// The same for distances, decompositions and systems of equations.
 [[nodiscard]] bool shape_solve_draft(Draft& draft);
 /// The same for keys and values in a cache, and attention to them and within prompts.

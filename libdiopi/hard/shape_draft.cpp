@@ -364,7 +364,8 @@ bool optimise(Draft& draft) {
 }  // namespace
 
 bool shape_draft(Draft& draft) {
-    if (draft.row().rule != ShapeRule::unknown && draft.row().law.output >= 0) return shape_random_draft(draft);
+    const bool is_described = draft.row().rule != ShapeRule::unknown;
+    if (is_described && draft.row().accuracy == AccuracyClass::F) return shape_random_draft(draft);
     switch (draft.row().rule) {
         case ShapeRule::in_place:
             if (std::ranges::none_of(draft.row().args(), &Arg::is_inout)) return same(draft);
@@ -415,6 +416,8 @@ bool shape_draft(Draft& draft) {
             return add_product(draft);
         case ShapeRule::linear:
             return linear(draft);
+        case ShapeRule::attention:
+            return shape_attention_flash_draft(draft);
         default:
             return shape_network_draft(draft) || shape_norm_draft(draft) || shape_order_draft(draft) ||
                    shape_index_draft(draft) || shape_vision_draft(draft) || shape_solve_draft(draft) ||

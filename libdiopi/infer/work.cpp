@@ -7,6 +7,7 @@
 #include <set>
 
 #include "call/tensors.hpp"
+#include "infer/attention_flash.hpp"
 #include "infer/rules.hpp"
 
 namespace diopi {
@@ -146,6 +147,11 @@ double attended_pairs(const Call& call) {
         pairs += static_cast<double>(length) * (is_prompt ? static_cast<double>(length) : 1);
     }
     return 2 * sums(pairs, static_cast<double>(call.integer("num_heads")) * static_cast<double>(call.integer("dim")));
+}
+
+double attended(const Call& call) {
+    const auto sizes = AttentionSizes::of(call);
+    return sizes.ok() ? sizes->pairs * static_cast<double>(sizes->heads * sizes->dim) : 0;
 }
 
 }  // namespace work_formulas

@@ -158,6 +158,9 @@ constexpr void take_role(std::string_view& text, ParsedArg& parsed) {
         arg.is_element = true;
     } else if (word == "bound") {
         arg.is_bound = true;
+    } else if (word == "listed") {
+        if (arg.kind != ArgKind::const_tensor) throw "only a const tensor can be listed";
+        arg.is_listed = true;
     } else if (word == "divisor") {
         arg.is_divisor = true;
     } else if (word == "negated") {
@@ -310,9 +313,9 @@ struct LawWord {
 };
 
 constexpr LawWord kLawWords[] = {
-    {"normal", Law::kNormal},          {"uniform", Law::kUniform},         {"integer_uniform", Law::kIntegerUniform},
-    {"bernoulli", Law::kBernoulli},    {"permutation", Law::kPermutation}, {"dropout", Law::kDropout},
-    {"categorical", Law::kCategorical}};
+    {"normal", Law::kNormal},           {"uniform", Law::kUniform},         {"integer_uniform", Law::kIntegerUniform},
+    {"bernoulli", Law::kBernoulli},     {"permutation", Law::kPermutation}, {"dropout", Law::kDropout},
+    {"categorical", Law::kCategorical}, {"attention", Law::kAttention}};
 
 /// Parses a law: "normal(mean,std)", "bernoulli(p)", "permutation".
 constexpr LawOfRow parse_law(const Row& row, std::string_view text) {
@@ -328,7 +331,7 @@ constexpr LawOfRow parse_law(const Row& row, std::string_view text) {
     for (int8_t i = 0; out.output < 0; ++i) {
         if (i == row.num_args) throw "a law without a tensor to hold the numbers";
         const Arg& arg = row.arg_rows[static_cast<size_t>(i)];
-        if (arg.is_output || arg.is_inout) out.output = i;
+        if (arg.is_output || (arg.is_inout && !arg.unwritten)) out.output = i;
     }
     return out;
 }
@@ -363,7 +366,7 @@ constexpr void parse_fact(Row& row, std::string_view word, std::string_view valu
     } else if (word == "work") {
         row.work = parse_work(value);
     } else if (word == "law") {
-        if (row.accuracy != AccuracyClass::F) throw "a law is for class F";
+        if (row.accuracy != AccuracyClass::F && row.accuracy != AccuracyClass::E) throw "a law is for classes E and F";
         row.law = parse_law(row, value);
     } else if (word == "sums") {
         parse_sums(row, value);

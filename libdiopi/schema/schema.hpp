@@ -49,6 +49,7 @@
 /// :made           an output tensor that the function makes itself, because only it knows the size or the strides
 /// :workspace(n)   scratch memory of `n` bytes, a number that is read and written: the function stores the size that it
 ///                 needs where that number is negative, and does nothing else. Cases give neither: call/workspace.hpp
+/// :listed         an int32 tensor that cases write as a list of numbers
 ///
 /// After the arguments may stand what the function also takes or promises, as words: "out, input | empty zero_dim".
 ///
@@ -68,8 +69,10 @@
 /// spatial=N       the spatial dims of a pooling
 /// work=N*formula  operations: N (1 where it is left out) for each of what a formula of work_formulas.inc counts;
 ///                 work=N: for each element of the largest tensor. Left out: as all functions of the family
-/// law=name(a,b)   the law of the random numbers that the first non-const tensor holds, and the arguments that are its
-///                 parameters; a tensor has one for each element
+/// law=name(a,b)   the law of the random numbers that the first tensor that is written holds, and the arguments that
+/// are
+///                 its parameters; a tensor has one for each element. Of class E: in cases that say so (`random`), and
+///                 the other outputs are as in any case
 /// sums=out(x.1,y.0)/groups
 ///                 the output `out` sums over dim 1 of x together with dim 0 of y, where the number `groups` (it may be
 ///                 left out) is 1
@@ -146,6 +149,7 @@ enum class Law : uint8_t {
     kPermutation,     ///< each of 0, ..., n - 1 once; a and b are ignored
     kDropout,         ///< the elements of the input, each replaced by 0 with probability a, the others divided by 1 - a
     kCategorical,     ///< numbers of categories with the weights a, a row of them for each row of numbers
+    kAttention,       ///< sums of values with shares, each dropped with probability a; b is the scale of the scores
 };
 
 /// Accuracy classes A to F of docs/accuracy.md.
@@ -224,6 +228,7 @@ struct Arg {
     bool is_element = false;     ///< a number that is converted to the dtype of the first tensor that is read
     bool gives_number = false;   ///< a pointer through which the function gives a bool or a double back
     bool is_bound = false;       ///< a number that limits elements
+    bool is_listed = false;      ///< a tensor of int32 that cases write as a list
     bool takes_bytes = false;    ///< of one that chooses elements: uint8 beside bool
     bool names_dims = false;
     Influence influence = Influence::both;
