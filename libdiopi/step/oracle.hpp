@@ -52,6 +52,14 @@ class Oracle {
 
     std::unordered_map<TensorPtr, TensorPtr>
         widened_;  ///< by the tensor, which it keeps alive: no other gets its address
+    /// The bounds of all outputs of the last call, which its outputs ask for one after the other.
+    struct KnownErrors {
+        Call call;  ///< it keeps its tensors alive: no other call has them
+        Dtype working;
+        std::vector<ArgTensor> bounds;
+        [[nodiscard]] bool are_of(const Call& other, Dtype other_working) const;
+    };
+    std::optional<KnownErrors> known_errors_;
 };
 
 }  // namespace diopi
