@@ -107,6 +107,10 @@ TEST_CASE("a row has the role of each argument") {
     CHECK(arg("diopiFill", "input").reading == Reading::nothing);
     CHECK(arg("diopiTril", "input").reading == Reading::lower);
     CHECK(arg("diopiConvolution2dBackward", "bias_sizes").shape_of == "bias");
+    const Row& ffn = *find_row("diopiFusedSiluFfnInp");
+    CHECK(ffn.has_workspace);
+    CHECK(arg("diopiFusedSiluFfnInp", "workspace").bytes_at == ffn.find("workspace_size"));
+    CHECK_FALSE(find_row("diopiAdd")->has_workspace);
     const Row& linear = *find_row("diopiLinearBackward");
     const Arg& weight = linear.args()[static_cast<size_t>(linear.find("weight"))];
     CHECK(weight.reading == Reading::for_output);

@@ -1,6 +1,7 @@
 #include "call/chain.hpp"
 
 #include "call/invoke.hpp"
+#include "call/workspace.hpp"
 
 namespace diopi {
 
@@ -15,7 +16,8 @@ Outcome call_backend(const Backend& backend, Call& call, Context& context) {
     }
     if (const Backend::Setting set = backend.setting()) set();
     set_last_error({});
-    const diopiError_t error = invoke(function, context, call);
+    const auto invoke_it = call.row->has_workspace ? invoke_with_workspace : invoke;
+    const diopiError_t error = invoke_it(function, context, call);
     if (error == diopiSuccess) return {};
     return {error, backend.error_text(error)};
 }

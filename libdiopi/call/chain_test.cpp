@@ -78,6 +78,25 @@ diopiError_t argmax_stub(diopiContextHandle_t, diopiTensorHandle_t, diopiConstTe
     return diopiSuccess;
 }
 
+int64_t g_wanted = 0, g_lent = 0;
+diopiError_t ffn_stub(diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t, diopiConstTensorHandle_t,
+                      diopiConstTensorHandle_t, diopiTensorHandle_t workspace, int64_t* workspace_size, int64_t) {
+    if (*workspace_size < 0) {
+        *workspace_size = g_wanted;
+        return diopiSuccess;
+    }
+    g_lent = workspace == nullptr ? -1 : workspace->numel();
+    return *workspace_size == g_lent ? diopiSuccess : diopiErrorOccurred;
+}
+
+Call ffn_call() {
+    Call call(*find_row("diopiFusedSiluFfnInp"));
+    for (const char* tensor : {"inoutput", "weight1", "weight2", "weight3"}) call[tensor] = floats({1});
+    call["workspace_size"] = int64_t{-1};
+    call["fusion_level"] = int64_t{0};
+    return call;
+}
+
 }  // namespace
 
 TEST_CASE("an empty chain is a direct call") {
@@ -168,6 +187,37 @@ TEST_CASE("an absent number is a null pointer, a present one is not") {
     call["dim"] = int64_t{3};
     REQUIRE(Chain(argmax.backend()).run(call, context).ok());
     CHECK(g_seen == 31);
+}
+
+TEST_CASE("a function is asked for the size of a workspace that the call leaves out, and is lent one") {
+    Context context(cpu_device());
+    const OneFunction ffn("diopiFusedSiluFfnInp", reinterpret_cast<AnyFunction>(&ffn_stub));
+    for (const int64_t wanted : {48, 0}) {
+        g_wanted = wanted;
+        Call call = ffn_call();
+        REQUIRE(validate(call).ok());
+        REQUIRE(Chain(ffn.backend()).run(call, context).ok());
+        CHECK(g_lent == wanted);
+        // Another backend is asked for its own size.
+        CHECK(is_null(call["workspace"]));
+        CHECK(std::get<int64_t>(call["workspace_size"]) == -1);
+    }
+    Call call = ffn_call();
+    call["workspace"] = floats({0, 0, 0});
+    call["workspace_size"] = int64_t{3};
+    REQUIRE(Chain(ffn.backend()).run(call, context).ok());
+    CHECK(g_lent == 3);
+    CHECK_FALSE(is_null(call["workspace"]));
+}
+
+TEST_CASE("a function that does not tell the size of its workspace fails") {
+    Context context(cpu_device());
+    const OneFunction ffn("diopiFusedSiluFfnInp", reinterpret_cast<AnyFunction>(&ffn_stub));
+    g_wanted = -1;
+    Call call = ffn_call();
+    const Outcome outcome = Chain(ffn.backend()).run(call, context);
+    CHECK(outcome.error == diopiErrorOccurred);
+    CHECK_THAT(outcome.message, Catch::Contains("it left workspace_size at -1"));
 }
 
 TEST_CASE("a call with a missing or wrong argument is refused before it is made") {

@@ -130,7 +130,7 @@ constexpr int8_t position_of(const Row& row, std::string_view name) {
 /// An argument, and the names in its roles, which are looked up once all arguments are known.
 struct ParsedArg {
     Arg arg;
-    std::string_view reading_of, row_of, place_in, converted_to;
+    std::string_view reading_of, row_of, place_in, converted_to, bytes_at;
 };
 
 struct ReadingWord {
@@ -174,6 +174,9 @@ constexpr void take_role(std::string_view& text, ParsedArg& parsed) {
         parsed.converted_to = take_bracket(text);
     } else if (word == "row_of") {
         parsed.row_of = take_bracket(text);
+    } else if (word == "workspace") {
+        if (!arg.optional || arg.kind != ArgKind::tensor) throw "a workspace is a tensor that may be null";
+        parsed.bytes_at = take_bracket(text);
     } else if (word == "shape_of") {
         std::string_view of = take_bracket(text);
         arg.shape_of = take_until(of, ".");
@@ -434,6 +437,9 @@ consteval Row make_row(std::string_view function, Family family, std::string_vie
         if (!parsed[i].row_of.empty()) arg.row_of = position_of(row, parsed[i].row_of);
         if (!parsed[i].place_in.empty()) arg.place_in = position_of(row, parsed[i].place_in);
         if (!parsed[i].converted_to.empty()) arg.converted_to = position_of(row, parsed[i].converted_to);
+        if (parsed[i].bytes_at.empty()) continue;
+        arg.bytes_at = position_of(row, parsed[i].bytes_at);
+        row.has_workspace = true;
     }
     if (!text.empty()) parse_words(row, text.substr(2));
     check_facts(row);

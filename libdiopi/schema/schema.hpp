@@ -47,6 +47,8 @@
 ///                 and the size of dim 1 for :shape_of(x.1)
 /// :zeros_of(x)    backward: zeros in the shape of the forward argument `x`, which the function may overwrite
 /// :made           an output tensor that the function makes itself, because only it knows the size or the strides
+/// :workspace(n)   scratch memory of `n` bytes, a number that is read and written: the function stores the size that it
+///                 needs where that number is negative, and does nothing else. Cases give neither: call/workspace.hpp
 ///
 /// After the arguments may stand what the function also takes or promises, as words: "out, input | empty zero_dim".
 ///
@@ -230,6 +232,7 @@ struct Arg {
     int8_t place_in = -1;      ///< position of the tensor in which this output holds places; -1: none
     int8_t converted_to = -1;  ///< position of the output to whose dtype this tensor is converted first; -1: none
     int8_t row_of = -1;        ///< position of the tensor whose row this number is; -1: none
+    int8_t bytes_at = -1;      ///< position of the size in bytes of this scratch memory; -1: it is none
 
     [[nodiscard]] constexpr bool is_tensor() const { return kind == ArgKind::tensor || kind == ArgKind::const_tensor; }
     [[nodiscard]] constexpr bool is_tensor_list() const {
@@ -287,6 +290,7 @@ struct Row {
     AccuracyClass accuracy = AccuracyClass::E;
     Repeat repeat = Repeat::repeatable;
     uint8_t num_args = 0;
+    bool has_workspace = false;  ///< an argument is scratch memory
     Traits traits;
     /// Ulp of float32 that accuracy class C allows; 0.5 for a row of another class.
     double max_ulp = 0.5;
