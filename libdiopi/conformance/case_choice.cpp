@@ -148,13 +148,31 @@ Result<Catalogue> load_catalogue(const CaseChoice& choice) {
     return Catalogue::load(choice.folder, selection);
 }
 
+namespace {
+
+/// The cases of the chosen operators in the catalogue, and the generated ones. A name is known where either has it.
+Result<std::vector<Case>> cases_of_operators(const CaseChoice& choice, const Catalogue& catalogue,
+                                             const Backend* backend) {
+    std::vector<Case> generated = backend == nullptr ? std::vector<Case>() : generated_cases(choice, *backend);
+    std::vector<std::string> listed = catalogue.list_ops(), known = listed;
+    std::ranges::transform(generated, std::back_inserter(known), &Case::op);
+    Result<std::vector<Case>> cases = std::vector<Case>();
+    if (choice.ops.unmatched(listed) == nullptr || choice.ops.unmatched(known) != nullptr) {
+        cases = catalogue.cases_of(choice.ops);
+    } else {
+        std::erase_if(listed, [&](const std::string& op) { return !choice.ops.matches(op); });
+        if (!listed.empty()) cases = catalogue.cases_of(*NameChoice::parse(listed));
+    }
+    if (cases.ok()) std::ranges::move(generated, std::back_inserter(*cases));
+    return cases;
+}
+
+}  // namespace
+
 Result<std::vector<Case>> select_cases(const CaseChoice& choice, const Catalogue& catalogue, const Backend* backend) {
     Result<std::vector<Case>> cases = std::vector<Case>();
     if (choice.ids.empty()) {
-        cases = catalogue.cases_of(choice.ops);
-        if (cases.ok() && backend != nullptr) {
-            std::ranges::move(generated_cases(choice, *backend), std::back_inserter(*cases));
-        }
+        cases = cases_of_operators(choice, catalogue, backend);
     } else {
         cases = NamedCases(choice, catalogue, backend).find();
         if (cases.ok()) std::erase_if(*cases, [&](const Case& c) { return !choice.ops.matches(c.op); });
