@@ -108,5 +108,9 @@ class Draft {
 [[nodiscard]] bool shape_index_draft(Draft& draft);
 /// The same for distances, decompositions and systems of equations.
 [[nodiscard]] bool shape_solve_draft(Draft& draft);
+/// The same for logits that change before a token is drawn, for sampling, and for the other steps of a generation.
+[[nodiscard]] bool shape_attention_penalty_draft(Draft& draft);
+[[nodiscard]] bool shape_attention_sampling_draft(Draft& draft);
+[[nodiscard]] bool shape_attention_decode_draft(Draft& draft);
 
 }  // namespace diopi

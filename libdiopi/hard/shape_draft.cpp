@@ -364,6 +364,7 @@ bool optimise(Draft& draft) {
 }  // namespace
 
 bool shape_draft(Draft& draft) {
+    if (draft.row().rule == ShapeRule::token_sampling) return shape_attention_sampling_draft(draft);
     if (draft.row().rule != ShapeRule::unknown && draft.row().law.output >= 0) return shape_random_draft(draft);
     switch (draft.row().rule) {
         case ShapeRule::in_place:
@@ -417,7 +418,9 @@ bool shape_draft(Draft& draft) {
             return linear(draft);
         default:
             return shape_network_draft(draft) || shape_norm_draft(draft) || shape_order_draft(draft) ||
-                   shape_index_draft(draft) || shape_vision_draft(draft) || shape_solve_draft(draft);
+                   shape_index_draft(draft) || shape_vision_draft(draft) || shape_solve_draft(draft) ||
+                   shape_attention_penalty_draft(draft) || shape_attention_decode_draft(draft) ||
+                   shape_attention_sampling_draft(draft);
     }
 }
 

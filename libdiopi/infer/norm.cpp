@@ -8,17 +8,6 @@ namespace diopi::infer_rules {
 
 namespace {
 
-/// The message for a parameter whose shape is not `wanted`, which `what` names; nullopt if all have that shape.
-std::optional<std::string> wrong_shape(const Call& call, std::initializer_list<const char*> parameters,
-                                       const std::string& what, const Shape& wanted) {
-    for (const char* arg : parameters) {
-        const Tensor* tensor = call.tensor(arg);
-        if (tensor == nullptr || tensor->shape == wanted) continue;
-        return std::string(arg) + " " + to_string(tensor->shape) + " must have " + what + " " + to_string(wanted);
-    }
-    return std::nullopt;
-}
-
 /// The dtype of sums of that dtype's elements.
 Dtype sum_dtype(Dtype dtype) { return is_half(dtype) ? Dtype::float32 : dtype; }
 
