@@ -3300,6 +3300,248 @@ OPERATORS |= {op + end: lambda book, op=op + end: attention(book, op)
               for op in ("multihead_attention", "flash_attention", "customized_flash_attention") for end in ("", "_varlen")}
 
 
+# ---- attention: the steps of a generation, by the formulas of functions_ext.inc and functions_lmdeploy.inc ----
+
+def changed_in_float64(fn):
+    """A formula whose first tensor is changed in float64, and rounded to its dtype."""
+    def run(t):
+        name = next(iter(t))
+        changed = t[name].double()
+        fn(changed, t)
+        return changed.to(t[name].dtype)
+    return run
+
+
+def apply_penalty(book):
+    book.is_formula = True
+    ids, ends = [2, 0, 6, 5, 1], [0, 3, 3, 5]
+
+    def penalise(x, t):
+        for b in range(3):
+            for i in range(ends[b], ends[b + 1]):
+                x[b, ids[i]] -= int(t["p_token_counts"][i]) * t["frequency_penalty"][b].double() + \
+                    t["presence_penalty"][b].double()
+    for dtype in FLOATS:
+        book.add("diopiApplyPenalty", tag(dtype), changed_in_float64(penalise),
+                 {"logits": normal([3, 7], dtype, 3.0), "presence_penalty": uniform([3], dtype),
+                  "frequency_penalty": uniform([3], dtype), "p_token_ids": values(ids, I32),
+                  "p_token_counts": values([1, 4, 2, 9, 1], I32), "p_cumsum_seq_len": values(ends, I32)},
+                 {"p_max_len_in_batch": 3}, ["logits"])
+
+
+def apply_penalty_v2(book):
+    book.is_formula = True
+    places = [20, 0, 3, 8]
+
+    def penalise(x, t):
+        for i, at in enumerate(places):
+            repetition = t["repetition_penalty"][i].double()
+            old = x.view(-1)[at]
+            x.view(-1)[at] = (old / repetition if old > 0 else old * repetition) - (
+                int(t["p_token_counts"][i]) * t["frequency_penalty"][i].double() + t["presence_penalty"][i].double())
+    for dtype in FLOATS:
+        book.add("diopiApplyPenaltyV2", tag(dtype), changed_in_float64(penalise),
+                 {"logits": normal([3, 7], dtype, 3.0), "presence_penalty": uniform([4], dtype),
+                  "frequency_penalty": uniform([4], dtype), "repetition_penalty": uniform([4], dtype, 0.5, 2.0),
+                  "p_token_ids": values(places, I32), "p_token_counts": values([1, 4, 2, 9], I32)}, {}, ["logits"])
+
+
+def repetition_penalty(book):
+    book.is_formula = True
+    ids = [[1, 4], [1, 0], [9, 4], [3, -1]]
+    for dtype, kind, lengths in itertools.product(FLOATS, (0, 1, 2), ([3, 1], None)):
+        def penalise(x, t):
+            for b in range(2):
+                kept = [row for row in range(3) if not (lengths and lengths[b] <= row < 2)]
+                for token in {ids[row][b] for row in kept if 0 <= ids[row][b] < 5}:
+                    old, penalty = x[b, token].clone(), t["penalties"][b].double()
+                    if kind == 1:
+                        x[b, token] = old - penalty
+                    elif kind == 2:
+                        x[b, token] = old * penalty if old < 0 else old / penalty
+        book.add("diopiBatchApplyRepetitionPenaltyInp", f"{tag(dtype)}_type{kind}{'_padded' if lengths else ''}",
+                 changed_in_float64(penalise),
+                 {"logits": normal([2, 5], dtype, 3.0), "penalties": uniform([2], dtype, 0.5, 2.0),
+                  "output_ids": values(ids, I64), "input_lengths": values(lengths, I32) if lengths else None},
+                 {"batch_size": 2, "vocab_size": 5, "max_input_length": 2, "step": 3, "penalty_type": kind}, ["logits"])
+
+
+def temperature_penalty(book):
+    book.is_formula = True
+    for dtype, biased in itertools.product(FLOATS, (False, True)):
+        def divide(x, t):
+            divisor = t["temperatures"].double()[:, None] + 1e-6
+            x[:, :5] = (x[:, :5] + (t["bias"].double() if biased else 0)) / divisor
+            x[:, 5:] = torch.finfo(dtype).min
+        book.add("diopiBatchApplyTemperaturePenaltyInp", f"{tag(dtype)}{'_biased' if biased else ''}",
+                 changed_in_float64(divide),
+                 {"logits": normal([3, 7], dtype, 3.0), "bias": normal([5], dtype) if biased else None,
+                  "temperatures": uniform([3], F32, 0.3, 2.0)},
+                 {"batch_size": 3, "vocab_size": 5, "vocab_size_padd": 7}, ["logits"])
+
+
+# Words of one, two and three tokens, and one that is longer than what was generated; the first list has all.
+WORDS = [[[4, 0, 3, 2, 1, 2, 0, 0, 0, 0, 0, 1], [1, 3, 6, 12] + 8 * [-1]], [12 * [3], [2] + 11 * [-1]]]
+GENERATED = [[0, 3], [2, 3], [1, 3], [0, 0], [3, 3]]
+
+
+def words_of(tokens, ends):
+    ends = [0, *itertools.takewhile(lambda end: end >= 0, ends)]
+    return [tokens[begin:end] for begin, end in zip(ends, ends[1:])]
+
+
+def ban_bad_words(book):
+    book.is_formula = True
+    for dtype, (first, step), shared in itertools.product(FLOATS, [(0, 3), (0, 4), (1, 3)], (False, True)):
+        batch = 2 - first
+
+        def ban(t):
+            x = t["logits"]
+            for b in range(batch):
+                column = [row[first + b] for row in GENERATED[:step]]
+                for word in words_of(*WORDS[0 if shared else b]):
+                    if len(word) <= step + 1 and column[step + 1 - len(word):] == word[:-1]:
+                        x[b, word[-1]] = -INF
+            return x
+        book.add("diopiBanBadWordsInp", f"{tag(dtype)}_{first}_{step}{'_shared' if shared else ''}", ban,
+                 {"logits": normal([batch, 5], dtype), "output_ids": values(GENERATED, I32),
+                  "bad_words": values(WORDS[0] if shared else WORDS[:batch], I32)},
+                 {"id_offset": first, "bad_words_len": 12, "share_words": shared, "batch_size": batch,
+                  "vocab_size": 5, "step": step}, ["logits"])
+
+
+def stop_words(book):
+    book.is_formula = True
+    for dtype, (first, step) in itertools.product((I32, I64), [(0, 0), (0, 2), (0, 3), (0, 4), (1, 3)]):
+        batch = 2 - first
+
+        def stop(t):
+            flags = t["finished"]
+            for b in range(batch):
+                column = [row[first + b] for row in GENERATED[:step + 1]]
+                if any(len(word) <= len(column) and column[-len(word):] == word for word in words_of(*WORDS[b])):
+                    flags[b] = True
+            return flags
+        book.add("diopiStopWordsCriterion", f"{tag(dtype)}_{first}_{step}", stop,
+                 {"output_ids": values(GENERATED, dtype), "stop_words": values(WORDS[:batch], I32),
+                  "finished": values([False, True][:batch], BOOL)},
+                 {"id_offset": first, "stop_words_len": 12, "batch_size": batch, "step": step}, ["finished"])
+
+
+def length_criterion(book):
+    book.is_formula = True
+    for step in (0, 4, 5, 6, 9):
+        def stop(t):
+            flags = t["finished"] | (step >= t["sequence_limit_length"])
+            return flags, flags.all()[None], flags.sum()[None].to(I32)
+        book.add("diopiLengthCriterion", f"step{step}", stop,
+                 {"finished": values([False, True, False, False], BOOL),
+                  "sequence_limit_length": values([5, 9, 6, 3], I32)}, {"batch_size": 4, "step": step},
+                 ["finished", "should_stop", "finished_sum"])
+
+
+def gather_output(book):
+    book.is_formula = True
+    for dtype, room in itertools.product((I32, I64), (3, 6, 8)):
+        def collect(t):
+            y = t["output_ids"]
+            for b, length in enumerate([2, 4, 0]):
+                tokens = torch.cat([t["ids"][:length, b], t["ids"][4:, b]])[:room]
+                y[b, :len(tokens)] = tokens
+            return y
+        book.add("diopiGatherOutput", f"{tag(dtype)}_{room}", collect,
+                 {"output_ids": natural([3, room], dtype, True), "ids": natural([6, 3], dtype),
+                  "context_length": values([2, 4, 0], I32)},
+                 {"max_context_len": 4, "max_gen_step": 6, "max_output_len": room, "batch_size": 3}, ["output_ids"])
+
+
+def plus_scalar(book):
+    book.is_formula = True
+    for dtype, (val, size) in itertools.product(INTS, [(3, 12), (-100, 5), (1, 0)]):
+        def add(t):
+            t["inoutput"].view(-1)[:size] += val
+            return t["inoutput"]
+        book.add("diopiPlusScalarInp", f"{tag(dtype)}_{val}_{size}", add, {"inoutput": natural([3, 4], dtype, True)},
+                 {"val": val, "size": size}, ["inoutput"])
+
+
+def update_padding_count(book):
+    book.is_formula = True
+    for dtype in (I32, I64):
+        book.add("diopiUpdatePaddingCount", tag(dtype), lambda t: t["total_padding_count"] + 9 - t["input_lengths"],
+                 {"total_padding_count": integers([5], dtype, 0, 50), "input_lengths": integers([5], dtype, 0, 9)},
+                 {"max_input_length": 9, "batch_size": 5}, ["total_padding_count"])
+
+
+def transpose_axis01(book):
+    for dtype, shape in itertools.product(ALL, ([2, 3, 4], [1, 5, 1], [3, 0, 2])):
+        book.add("diopiTransposeAxis01", f"{tag(dtype)}_{label(shape)}", lambda t: t["input"].transpose(0, 1),
+                 {"input": natural(shape, dtype)}, {f"dim{d}": size for d, size in enumerate(shape)}, ["output"])
+
+
+def look_up_step(book):
+    for dtype, step in itertools.product(FLOATS, (0, 2)):
+        book.add("diopiEmbeddingLookupPosEncoding", f"{tag(dtype)}_{step}",
+                 lambda t: F.embedding(t["all_ids"][step], t["embedding_table"]),
+                 {"embedding_table": normal([7, 5], dtype), "all_ids": integers([3, 4], I64, 0, 6)},
+                 {"batch_size": 4, "hidden_units": 5, "step": step}, ["from_tensor"])
+
+
+def look_up_prompt(book):
+    for dtype, count in itertools.product(FLOATS, (6, 0)):
+        book.add("diopiInputIdsEmbeddingLookupPosEncoding", f"{tag(dtype)}_{count}",
+                 lambda t: F.embedding(t["input_ids"], t["embedding_table"]),
+                 {"embedding_table": normal([7, 5], dtype), "input_ids": integers([count], I64, 0, 6)},
+                 {"input_lengths": count, "hidden_units": 5}, ["from_tensor"])
+
+
+def sampling_arguments(book, op):
+    """k and p of each sequence; what top-p sampling keeps beside them."""
+    book.is_formula = True
+    counts, shares, is_topk = [0, 0, 3, 1024, 5000, 1], [0.0, 0.5, 0.0, 1.5, -0.25, 1.0], op == "setup_topk_runtime_args"
+    for (k, ks_size), (p, ps_size), index in itertools.product([(0, 6), (7, 1)], [(0.0, 6), (0.75, 0)], range(2)):
+        def normalise(t):
+            out = []
+            for i in range(6):
+                ki, pi = counts[i] if ks_size > 1 else k, shares[i] if ps_size > 1 else p
+                ki = 1 if ki == 0 and pi == 0 else min(ki, 1024)
+                out.append((ki, min(max(1.0 if ki > 0 and pi == 0 else pi, 0.0), 1.0)))
+            ks, ps = torch.tensor([x for x, _ in out]).to(I32), torch.tensor([x for _, x in out])
+            results = ks, ps, (ks == 0) == is_topk
+            if is_topk:
+                return results
+            decay, least = [(0.5, 0.25), (1.0, 0.5)][index]
+            return *results, ps, torch.full([6], decay), torch.full([6], least), torch.full([6], -1).to(I32)
+        args = {"batch_size": 6, "top_k": k, "top_ks_size": ks_size, "top_p": p, "top_ps_size": ps_size}
+        if not is_topk:
+            args |= {"top_p_decay": [0.5, -1.0][index], "top_p_min": [0.25, 2.0][index], "top_p_reset_ids": -1}
+        elif index:
+            continue
+        book.add(function_of(op, "inplace"), f"{k}_{ks_size}_{p}_{ps_size}_{index}", normalise,
+                 {"top_ks": values(counts, I32), "top_ps": values(shares, F32)}, args,
+                 ["top_ks", "top_ps", "skip_decode"] + ([] if is_topk else [
+                     "initial_top_p_buf", "top_p_decay_buf", "top_p_min_buf", "top_p_reset_ids_buf"]))
+
+
+OPERATORS |= {
+    "apply_penalty": apply_penalty,
+    "apply_penalty_v2": apply_penalty_v2,
+    "ban_bad_words": ban_bad_words,
+    "batch_apply_repetition_penalty": repetition_penalty,
+    "batch_apply_temperature_penalty": temperature_penalty,
+    "embedding_lookup_pos_encoding": look_up_step,
+    "gather_output": gather_output,
+    "input_ids_embedding_lookup_pos_encoding": look_up_prompt,
+    "length_criterion": length_criterion,
+    "plus_scalar": plus_scalar,
+    "stop_words_criterion": stop_words,
+    "transpose_axis01": transpose_axis01,
+    "update_padding_count": update_padding_count,
+    **{op: lambda book, op=op: sampling_arguments(book, op)
+       for op in ("setup_topk_runtime_args", "setup_topp_runtime_args")},
+}
+
+
 # ---- files ----
 
 def bfloat16_type():

@@ -107,6 +107,8 @@ TEST_CASE("a row has the role of each argument") {
     CHECK(arg("diopiFill", "input").reading == Reading::nothing);
     CHECK(arg("diopiTril", "input").reading == Reading::lower);
     CHECK(arg("diopiConvolution2dBackward", "bias_sizes").shape_of == "bias");
+    CHECK(arg("diopiTopKSampling", "generators").one_for_each == find_row("diopiTopKSampling")->find("batch_size"));
+    CHECK(arg("diopiBanBadWordsInp", "bad_words").has_tokens);
     const Row& ffn = *find_row("diopiFusedSiluFfnInp");
     CHECK(ffn.has_workspace);
     CHECK(arg("diopiFusedSiluFfnInp", "workspace").bytes_at == ffn.find("workspace_size"));

@@ -73,7 +73,7 @@ class Staging {
         Ordered target;
         View made;
     };
-    static constexpr int kMaxOutputs = 4;
+    static constexpr int kMaxOutputs = 8;
 
     std::byte* load(const View& tensor, Dtype dtype, Layout layout);
     std::byte* open(const View& tensor, Dtype dtype, Layout layout);

@@ -87,6 +87,7 @@ inline const char* first_null(std::span<const NeededPointer> needed) {
 #define DIOPI_WORD_REDUCTION(name) FREE, diopiReduction_t, name, name
 #define DIOPI_WORD_ROUNDING(name) FREE, diopiRoundMode_t, name, name
 #define DIOPI_WORD_GENERATOR(name) FREE, diopiGeneratorHandle_t, name, name
+#define DIOPI_WORD_GENERATORS(name) FREE, diopiGeneratorHandle_t*, name, name
 
 #define DIOPI_PARAMETER(...) DIOPI_PARAMETER_OF(__VA_ARGS__)
 #define DIOPI_PARAMETER_OF(needed, type, name, ...) type name

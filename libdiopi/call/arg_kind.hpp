@@ -61,8 +61,9 @@ inline constexpr size_t kAlternative = boxing::position_among<T>(std::type_ident
         case ArgKind::text:
             return kAlternative<std::string>;
         case ArgKind::generator:
-        case ArgKind::generators:
             return kAlternative<diopiGeneratorHandle_t>;
+        case ArgKind::generators:
+            return kAlternative<GeneratorList>;
         case ArgKind::pointer:
             return kAlternative<std::monostate>;
     }

@@ -14,7 +14,8 @@ TEST_CASE("an argument's C type determines the value that boxes it", "[call]") {
     CHECK(alternative_of(ArgKind::float32) == Value(0.0).index());
     CHECK(alternative_of(ArgKind::boolean_ptr) == Value(true).index());
     CHECK(alternative_of(ArgKind::text) == Value(std::string()).index());
-    CHECK(alternative_of(ArgKind::generators) == Value(diopiGeneratorHandle_t{nullptr}).index());
+    CHECK(alternative_of(ArgKind::generator) == Value(diopiGeneratorHandle_t{nullptr}).index());
+    CHECK(alternative_of(ArgKind::generators) == Value(GeneratorList()).index());
     CHECK(alternative_of(ArgKind::pointer) == Value().index());
 }
 

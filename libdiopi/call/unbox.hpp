@@ -210,16 +210,18 @@ class Unbox<diopiGeneratorHandle_t> {
  private:
     diopiGeneratorHandle_t generator_ = nullptr;
 };
+/// The callee gets the list itself.
 template <>
-class Unbox<diopiGeneratorHandle_t*> : Unbox<diopiGeneratorHandle_t> {
+class Unbox<diopiGeneratorHandle_t*> {
  public:
-    explicit Unbox(Value& value)
-        : Unbox<diopiGeneratorHandle_t>(value), handle_(Unbox<diopiGeneratorHandle_t>::get()) {}
-    diopiGeneratorHandle_t* get() { return handle_ == nullptr ? nullptr : &handle_; }
-    using Unbox<diopiGeneratorHandle_t>::store;
+    explicit Unbox(Value& value) {
+        if (auto* list = std::get_if<GeneratorList>(&value)) generators_ = list->data();
+    }
+    diopiGeneratorHandle_t* get() { return generators_; }
+    void store(Context&, Value&) {}
 
  private:
-    diopiGeneratorHandle_t handle_;
+    diopiGeneratorHandle_t* generators_ = nullptr;
 };
 template <>
 class Unbox<void*> {

@@ -198,7 +198,7 @@ class CaptureReader : public JsonReader {
     }
 
     bool read_reads(const JsonNode& node, CapturedCall& call) {
-        if (!is_tensor_list(node)) return false;
+        if (!is_list_of("tensors", node)) return false;
         call.reads.resize(node.items.size());
         for (size_t i = 0; i < call.reads.size(); ++i) {
             if (!read_id(node.items[i], "tensor", tensors_, call.reads[i])) return false;
@@ -293,7 +293,9 @@ class CaptureReader : public JsonReader {
             case kAlternative<IntList>:
                 return read(node, value.emplace<IntList>());
             case kAlternative<diopiGeneratorHandle_t>:
-                return read_generator(node, capture, value);
+                return read_generator(node, capture, value.emplace<diopiGeneratorHandle_t>());
+            case kAlternative<GeneratorList>:
+                return read_generator_list(node, capture, value.emplace<GeneratorList>());
         }
         return fail(node, "a pointer can only be null");
     }
@@ -305,14 +307,14 @@ class CaptureReader : public JsonReader {
         return true;
     }
 
-    bool is_tensor_list(const JsonNode& node) {
-        if (!node.is(Kind::kList)) return wrong_kind(node, "a list of tensors");
+    bool is_list_of(std::string_view what, const JsonNode& node) {
+        if (!node.is(Kind::kList)) return wrong_kind(node, fmt::format("a list of {}", what));
         return node.items.size() <= kMostListed ||
-               fail(node, fmt::format("{} tensors in a list, up to {} are read", node.items.size(), kMostListed));
+               fail(node, fmt::format("{} {} in a list, up to {} are read", node.items.size(), what, kMostListed));
     }
 
     bool read_tensor_list(const JsonNode& node, const Capture& capture, TensorList& list) {
-        if (!is_tensor_list(node)) return false;
+        if (!is_list_of("tensors", node)) return false;
         list.resize(node.items.size());
         for (size_t i = 0; i < list.size(); ++i) {
             if (node.items[i].is(Kind::kNull)) continue;
@@ -329,13 +331,22 @@ class CaptureReader : public JsonReader {
         return true;
     }
 
-    bool read_generator(const JsonNode& node, Capture& capture, Value& value) {
+    bool read_generator_list(const JsonNode& node, Capture& capture, GeneratorList& list) {
+        if (!is_list_of("generators", node)) return false;
+        list.resize(node.items.size());
+        for (size_t i = 0; i < list.size(); ++i) {
+            if (!node.items[i].is(Kind::kNull) && !read_generator(node.items[i], capture, list[i])) return false;
+        }
+        return true;
+    }
+
+    bool read_generator(const JsonNode& node, Capture& capture, diopiGeneratorHandle_t& handle) {
         auto generator = std::make_shared<Generator>();
         if (!members(node, {"seed", "offset"}) || !read(*node.find("seed"), generator->seed) ||
             !read(*node.find("offset"), generator->offset)) {
             return false;
         }
-        value = diopiGeneratorHandle_t{generator.get()};
+        handle = generator.get();
         capture.generators.push_back(std::move(generator));
         return true;
     }

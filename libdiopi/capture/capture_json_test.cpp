@@ -132,8 +132,8 @@ std::pair<Capture, size_t> capture_taking(ArgKind kind, const Value& value) {
             if (here && value.index() == kAlternative<TensorList>) call.args[i] = TensorList{tensor, nullptr, tensor};
         }
         const bool lacks_generator = std::ranges::any_of(row.args(), [&](const Arg& arg) {
-            return alternative_of(arg.kind) == kAlternative<diopiGeneratorHandle_t> && arg.kind != kind &&
-                   !arg.optional;
+            const bool is_generator = arg.kind == ArgKind::generator || arg.kind == ArgKind::generators;
+            return is_generator && arg.kind != kind && !arg.optional;
         });
         if (at == row.num_args || lacks_generator) continue;
         capture.calls = {{std::string(row.op), "", {}, "", "", std::move(call), {}, {}}};
@@ -221,6 +221,7 @@ TEST_CASE("values of every C type that a function takes come back", "[store][cap
                                                            {ArgKind::float64_ptr, -0.5},
                                                            {ArgKind::boolean_ptr, false},
                                                            {ArgKind::generator, diopiGeneratorHandle_t{&generator}},
+                                                           {ArgKind::generators, GeneratorList{&generator, nullptr}},
                                                            {ArgKind::pointer, Value()}};
     for (const auto& [kind, value] : values) {
         const auto [capture, at] = capture_taking(kind, value);
@@ -229,7 +230,10 @@ TEST_CASE("values of every C type that a function takes come back", "[store][cap
         if (!back.ok()) FAIL(back.error().message);
         CHECK(written(*back) == written(capture));
         const Value& again = back->calls[0].call->args[at];
-        if (const auto* handle = std::get_if<diopiGeneratorHandle_t>(&again)) {
+        if (const auto* generators = std::get_if<GeneratorList>(&again)) {
+            CHECK(*generators == GeneratorList{back->generators.at(0).get(), nullptr});
+            CHECK(generators->front()->offset == 7);
+        } else if (const auto* handle = std::get_if<diopiGeneratorHandle_t>(&again)) {
             CHECK(*handle == back->generators.at(0).get());
             CHECK(((*handle)->seed == UINT64_MAX && (*handle)->offset == 7));
         } else if (const auto* list = std::get_if<TensorList>(&again)) {

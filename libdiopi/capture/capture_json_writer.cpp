@@ -167,6 +167,11 @@ class Writer {
         if (handle == nullptr) return nullptr;
         return {{"seed", handle->seed}, {"offset", handle->offset}};
     }
+    Json encode(const GeneratorList& list, const std::string& place) {
+        Json json = Json::array();
+        for (const diopiGeneratorHandle_t& handle : list) json.push_back(encode(handle, place));
+        return json;
+    }
     /// Integers, booleans, texts and lists of integers become the same JSON values.
     template <class T>
     Json encode(const T& x, const std::string&) {

@@ -67,9 +67,11 @@ bool takes_param(const Row& row, const std::string& name, const Param& param) {
     return arg->is_listed || (!arg->is_tensor() && !arg->is_tensor_list());
 }
 
+bool is_generator(ArgKind kind) { return kind == ArgKind::generator || kind == ArgKind::generators; }
+
 /// Whether only the case can give the argument: it has no default, may not be null, and the host does not compute it.
 bool must_be_given(const Arg& arg) {
-    return !arg.is_output && !arg.optional && !arg.has_default && arg.list.empty() && arg.kind != ArgKind::generator;
+    return !arg.is_output && !arg.optional && !arg.has_default && arg.list.empty() && !is_generator(arg.kind);
 }
 
 /// The name of the argument in cases.
@@ -416,7 +418,7 @@ Result<Call> bind_call(const Row& row, const Case& c, const CaseTensors& tensors
         } else if (!arg.list.empty()) {
             const auto* list = std::get_if<TensorList>(&call[arg.list]);
             call.args[i] = static_cast<int64_t>(list == nullptr ? 0 : list->size());
-        } else if (arg.kind != ArgKind::generator) {
+        } else if (!is_generator(arg.kind)) {
             auto value = bound_param(row, arg, c);
             if (!value.ok()) return value.error();
             call.args[i] = std::move(*value);
@@ -487,7 +489,7 @@ Result<Call> bind_backward(const Row& row, const Case& c, const Call& forward,
     const auto args = row.args();
     for (size_t i = 0; i < args.size(); ++i) {
         const Arg& arg = args[i];
-        if (arg.is_output || arg.kind == ArgKind::generator) continue;
+        if (arg.is_output || is_generator(arg.kind)) continue;
         if (output_of_gradient(*forward.row, arg) >= 0) {
             const auto given = std::ranges::find(gradients, i, &ArgTensor::arg);
             call.args[i] = given == gradients.end() ? TensorPtr() : given->tensor;

@@ -365,6 +365,7 @@ DistributionCheck check_distribution(const Tensor& actual, const Distribution& e
         case Law::kDropout:
         case Law::kCategorical:
         case Law::kAttention:
+        case Law::kToken:
             fail(check, "the law needs the call's tensors");
             break;
     }

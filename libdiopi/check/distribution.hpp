@@ -25,6 +25,7 @@ struct DistributionCheck {
     double deviation = 0;  ///< standard deviation of the sample
     double statistic = 0;  ///< Kolmogorov-Smirnov distance, less the part that the dtype's rounding explains
     double p_value = 1;    ///< the smallest of the tests
+    double agreement = 0;  ///< the probability that a second sample is the same, if it may well be; else 0
 };
 
 /// Below this p-value a test fails.

@@ -30,14 +30,28 @@ struct Scalar {
 
 using IntList = std::vector<int64_t>;
 using TensorList = std::vector<TensorPtr>;
+using GeneratorList = std::vector<diopiGeneratorHandle_t>;
 
 /// The argument, or std::monostate for an absent (null) one. A generator is passed as its handle, which the host owns.
 using Value = std::variant<std::monostate, TensorPtr, TensorList, Scalar, int64_t, double, bool, std::string, IntList,
-                           diopiGeneratorHandle_t>;
+                           diopiGeneratorHandle_t, GeneratorList>;
 
 [[nodiscard]] inline bool is_null(const Value& value) {
     if (const auto* tensor = std::get_if<TensorPtr>(&value)) return *tensor == nullptr;
     return std::holds_alternative<std::monostate>(value);
+}
+
+/// Calls visit(handle) for each generator of an argument that is not null. The visitor may replace the handle of an
+/// argument that is not const.
+template <class Argument, class Visit>
+void for_each_generator(Argument& value, Visit&& visit) {
+    if (auto* handle = std::get_if<diopiGeneratorHandle_t>(&value)) {
+        if (*handle != nullptr) visit(*handle);
+    } else if (auto* list = std::get_if<GeneratorList>(&value)) {
+        for (auto& each : *list) {
+            if (each != nullptr) visit(each);
+        }
+    }
 }
 
 }  // namespace diopi

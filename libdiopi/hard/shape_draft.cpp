@@ -364,6 +364,7 @@ bool optimise(Draft& draft) {
 }  // namespace
 
 bool shape_draft(Draft& draft) {
+    if (draft.row().rule == ShapeRule::token_sampling) return shape_attention_sampling_draft(draft);
     const bool is_described = draft.row().rule != ShapeRule::unknown;
     if (is_described && draft.row().accuracy == AccuracyClass::F) return shape_random_draft(draft);
     switch (draft.row().rule) {
@@ -423,7 +424,8 @@ bool shape_draft(Draft& draft) {
                    shape_index_draft(draft) || shape_vision_draft(draft) || shape_solve_draft(draft) ||
                    shape_attention_cache_draft(draft) || shape_attention_rotary_draft(draft) ||
                    shape_attention_norm_draft(draft) || shape_attention_softmax_draft(draft) ||
-                   shape_attention_ffn_draft(draft);
+                   shape_attention_ffn_draft(draft) || shape_attention_penalty_draft(draft) ||
+                   shape_attention_decode_draft(draft) || shape_attention_sampling_draft(draft);
     }
 }
 

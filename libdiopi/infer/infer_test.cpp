@@ -1,29 +1,13 @@
-#include "infer/infer.hpp"
-
-#include <catch2/catch.hpp>
+#include "infer/testing.hpp"
 
 using namespace diopi;
+using namespace diopi::testing;
 
 namespace {
 
 constexpr int64_t kHuge = int64_t{1} << 62;
 
-TensorPtr meta(const Shape& shape) {
-    auto tensor = std::make_shared<Tensor>();
-    tensor->shape = shape;
-    tensor->strides = contiguous_strides(shape);
-    tensor->dtype = Dtype::float32;
-    return tensor;
-}
-
 Call call_of(const char* function) { return Call(*find_row(function)); }
-
-std::string refusal(Call call) {
-    const auto specs = infer(call, {});
-    REQUIRE_FALSE(specs.ok());
-    CHECK(specs.error().code == Errc::kBadInput);
-    return specs.error().message;
-}
 
 Call convolution(int64_t stride, int64_t padding, int64_t dilation, int64_t groups = 1) {
     Call call = call_of("diopiConvolution2d");

@@ -94,9 +94,10 @@ Status CallCopy::copy_arguments(Context& from) {
             for (TensorPtr& tensor : *list) {
                 if (Status s = copy(tensor, arg, from); !s.ok()) return s;
             }
-        } else if (auto* generator = std::get_if<diopiGeneratorHandle_t>(&value); generator && *generator) {
-            *generator = generators_.emplace_back(std::make_unique<Generator>(**generator)).get();
         }
+        for_each_generator(value, [&](diopiGeneratorHandle_t& handle) {
+            handle = generators_.emplace_back(std::make_unique<Generator>(*handle)).get();
+        });
     }
     return {};
 }
@@ -160,8 +161,8 @@ Status CallCopy::write_back(Call& original, Context& context) {
             for (size_t k = 0; written && k < list->size(); ++k) {
                 if (Status s = write_back(copies[k], (*list)[k], context); !s.ok()) return s;
             }
-        } else if (auto* handle = std::get_if<diopiGeneratorHandle_t>(&value); handle && *handle) {
-            **handle = *generators_[generator++];
+        } else if (arg.kind == ArgKind::generator || arg.kind == ArgKind::generators) {
+            for_each_generator(value, [&](diopiGeneratorHandle_t handle) { *handle = *generators_[generator++]; });
         } else {
             value = call_.args[i];
         }

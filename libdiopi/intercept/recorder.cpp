@@ -131,9 +131,9 @@ Call Recorder::copy_of(const Call& call) {
     for_each_tensor(copy,
                     [&](const Place&, TensorPtr& tensor) { tensor = capture_.tensors[tensor_of(tensor)].tensor; });
     for (Value& value : copy.args) {
-        if (auto* generator = std::get_if<diopiGeneratorHandle_t>(&value); generator != nullptr && *generator) {
-            *generator = capture_.generators.emplace_back(std::make_shared<Generator>(**generator)).get();
-        }
+        for_each_generator(value, [&](diopiGeneratorHandle_t& handle) {
+            handle = capture_.generators.emplace_back(std::make_shared<Generator>(*handle)).get();
+        });
     }
     return copy;
 }

@@ -58,6 +58,11 @@ struct ArgumentWriter {
     std::string operator()(const diopiGeneratorHandle_t& generator) const {
         return generator == nullptr ? "none" : fmt::format("generator({}, {})", generator->seed, generator->offset);
     }
+    std::string operator()(const GeneratorList& list) const {
+        std::vector<std::string> texts;
+        for (const diopiGeneratorHandle_t& generator : list) texts.push_back((*this)(generator));
+        return fmt::format("[{}]", fmt::join(texts, ", "));
+    }
     template <class Number>
     std::string operator()(Number number) const {
         return fmt::format("{}", number);

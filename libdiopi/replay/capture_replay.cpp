@@ -116,10 +116,10 @@ Call CaptureReplay::own(const Call& call) {
     Call owned = call;
     for_each_tensor(owned, [&](const Place&, TensorPtr& tensor) { tensor = placed_[capture_->position(*tensor)]; });
     for (Value& value : owned.args) {
-        if (auto* generator = std::get_if<diopiGeneratorHandle_t>(&value)) {
-            const Generator& recorded = **generator;
-            *generator = generators_.emplace_back(std::make_unique<Generator>(recorded), recorded).first.get();
-        }
+        for_each_generator(value, [&](diopiGeneratorHandle_t& handle) {
+            const Generator& recorded = *handle;
+            handle = generators_.emplace_back(std::make_unique<Generator>(recorded), recorded).first.get();
+        });
     }
     return owned;
 }

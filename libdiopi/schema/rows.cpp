@@ -130,7 +130,7 @@ constexpr int8_t position_of(const Row& row, std::string_view name) {
 /// An argument, and the names in its roles, which are looked up once all arguments are known.
 struct ParsedArg {
     Arg arg;
-    std::string_view reading_of, row_of, place_in, converted_to, bytes_at;
+    std::string_view reading_of, row_of, place_in, converted_to, bytes_at, one_for_each;
 };
 
 struct ReadingWord {
@@ -180,6 +180,11 @@ constexpr void take_role(std::string_view& text, ParsedArg& parsed) {
     } else if (word == "workspace") {
         if (!arg.optional || arg.kind != ArgKind::tensor) throw "a workspace is a tensor that may be null";
         parsed.bytes_at = take_bracket(text);
+    } else if (word == "one_for_each") {
+        parsed.one_for_each = take_bracket(text);
+    } else if (word == "tokens") {
+        arg.has_tokens = true;
+        arg.influence = Influence::none;
     } else if (word == "shape_of") {
         std::string_view of = take_bracket(text);
         arg.shape_of = take_until(of, ".");
@@ -315,7 +320,7 @@ struct LawWord {
 constexpr LawWord kLawWords[] = {
     {"normal", Law::kNormal},           {"uniform", Law::kUniform},         {"integer_uniform", Law::kIntegerUniform},
     {"bernoulli", Law::kBernoulli},     {"permutation", Law::kPermutation}, {"dropout", Law::kDropout},
-    {"categorical", Law::kCategorical}, {"attention", Law::kAttention}};
+    {"categorical", Law::kCategorical}, {"attention", Law::kAttention},     {"token", Law::kToken}};
 
 /// Parses a law: "normal(mean,std)", "bernoulli(p)", "permutation".
 constexpr LawOfRow parse_law(const Row& row, std::string_view text) {
@@ -438,6 +443,7 @@ consteval Row make_row(std::string_view function, Family family, std::string_vie
         Arg& arg = row.arg_rows[i];
         if (!parsed[i].reading_of.empty()) arg.reading_of = position_of(row, parsed[i].reading_of);
         if (!parsed[i].row_of.empty()) arg.row_of = position_of(row, parsed[i].row_of);
+        if (!parsed[i].one_for_each.empty()) arg.one_for_each = position_of(row, parsed[i].one_for_each);
         if (!parsed[i].place_in.empty()) arg.place_in = position_of(row, parsed[i].place_in);
         if (!parsed[i].converted_to.empty()) arg.converted_to = position_of(row, parsed[i].converted_to);
         if (parsed[i].bytes_at.empty()) continue;

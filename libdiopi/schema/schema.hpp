@@ -43,6 +43,9 @@
 ///                 Where elements are equal, the position of each of them is right
 /// :negated        a bool of which the case states the contrary, under the alias
 /// :row_of(x)      the number of a row of `x`; a negative one of a case counts from the back
+/// :one_for_each(n)
+///                 a list of generators: as many as the number `n` says
+/// :tokens         tokens, lengths or counts, no operands and no indices: any number may stand among them
 /// :shape_of(x)    backward: the shape of the forward argument `x`; an integer is its first size,
 ///                 and the size of dim 1 for :shape_of(x.1)
 /// :zeros_of(x)    backward: zeros in the shape of the forward argument `x`, which the function may overwrite
@@ -150,6 +153,7 @@ enum class Law : uint8_t {
     kDropout,         ///< the elements of the input, each replaced by 0 with probability a, the others divided by 1 - a
     kCategorical,     ///< numbers of categories with the weights a, a row of them for each row of numbers
     kAttention,       ///< sums of values with shares, each dropped with probability a; b is the scale of the scores
+    kToken,           ///< tokens of a generation, by the call's logits, with top p = a and top k = b
 };
 
 /// Accuracy classes A to F of docs/accuracy.md.
@@ -229,6 +233,7 @@ struct Arg {
     bool gives_number = false;   ///< a pointer through which the function gives a bool or a double back
     bool is_bound = false;       ///< a number that limits elements
     bool is_listed = false;      ///< a tensor of int32 that cases write as a list
+    bool has_tokens = false;     ///< tokens, lengths or counts: any number may stand among them
     bool takes_bytes = false;    ///< of one that chooses elements: uint8 beside bool
     bool names_dims = false;
     Influence influence = Influence::both;
@@ -238,6 +243,7 @@ struct Arg {
     int8_t converted_to = -1;  ///< position of the output to whose dtype this tensor is converted first; -1: none
     int8_t row_of = -1;        ///< position of the tensor whose row this number is; -1: none
     int8_t bytes_at = -1;      ///< position of the size in bytes of this scratch memory; -1: it is none
+    int8_t one_for_each = -1;  ///< position of the number of a list's generators; -1: none
 
     [[nodiscard]] constexpr bool is_tensor() const { return kind == ArgKind::tensor || kind == ArgKind::const_tensor; }
     [[nodiscard]] constexpr bool is_tensor_list() const {

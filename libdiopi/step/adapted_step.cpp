@@ -47,6 +47,15 @@ bool loses_range(const Tensor& wide, const Tensor& rounded) {
     return false;
 }
 
+/// Whether the call writes the lowest number of a dtype, which is another one in the dtype that the adaptor has it
+/// write.
+bool writes_other_lowest(const Step& step, std::span<const ArgRules> args) {
+    const Call& call = step.call;
+    if (call.row->rule != ShapeRule::temperature_penalty) return false;
+    const Dtype dtype = call.tensor("logits")->dtype;
+    return args.front().dtype_for(dtype) != dtype && call.integer("vocab_size") < call.integer("vocab_size_padd");
+}
+
 }  // namespace
 
 Result<std::optional<Step>> computed_step(const Step& step, const AdaptorRules& rules) {
@@ -91,6 +100,9 @@ std::string beyond_range(const Step& step, const std::vector<ArgTensor>& expecte
     if (step.has_lost_range && family == Family::norm && reads_infinity(step.call, is_statistic_or_parameter)) {
         return "the inputs exceed the range of the dtype that the adaptor has them computed in, where statistics or "
                "parameters become infinite: whether they give NaN depends on how the formula is written";
+    }
+    if (writes_other_lowest(step, args)) {
+        return "the lowest number of the dtype that the adaptor has the logits computed in is not that of their own";
     }
     for (const ArgTensor& value : expected) {
         const auto output = step.result_at(value.place());

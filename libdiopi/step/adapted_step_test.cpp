@@ -209,6 +209,21 @@ TEST_CASE("a result whose size depends on values that change is skipped with a r
     CHECK_THAT(skipped.reason, Contains("the shape of out depends on values"));
 }
 
+TEST_CASE("the lowest number of a dtype that the device does not have is skipped with a reason", "[run][adaptor]") {
+    const auto run = [](Dtype dtype, int64_t vocab) {
+        CaseTensor temperatures = case_tensor("temperatures", {2});
+        temperatures.fill = {Fill::kUniform, 1, 2};
+        const Case c =
+            make_case("batch_apply_temperature_penalty", {case_tensor("logits", {2, 5}, dtype), temperatures},
+                      {{"batch_size", {int64_t{2}}}, {"vocab_size", {vocab}}, {"vocab_size_padd", {int64_t{5}}}});
+        return run_adapted(c, **find_backend("cpu"), R"({"common": {"dtype": "(float16,float64)->float32"}})");
+    };
+    CHECK(run(Dtype::float64, 3).verdict == Verdict::kPassed);
+    CHECK(run(Dtype::float16, 5).verdict == Verdict::kPassed);
+    CHECK(run(Dtype::float16, 3).verdict == Verdict::kSkipped);
+    CHECK_THAT(run(Dtype::float16, 3).reason, Contains("the lowest number of the dtype"));
+}
+
 TEST_CASE("a result that is rounded twice may have the error of both roundings", "[run][adaptor]") {
     const Step step{"forward", "add", Call(*find_row("diopiAdd")), {{0, {{2}, Dtype::float16}}}};
     const AdaptorRules widening = rules_from(R"({"common": {"dtype": "(float16,float64)->float32"}})");

@@ -127,7 +127,7 @@ void add_for_input(const Arg& arg, const Value& value, std::vector<BadCall>& can
     }
     const Tensor& tensor = **tensor_at(value);
     const bool is_index = tensor.dtype == Dtype::int64 || tensor.dtype == Dtype::int32;
-    if (arg.has_meaning && is_index && tensor.numel() > 0) {
+    if (arg.has_meaning && !arg.has_tokens && is_index && tensor.numel() > 0) {
         candidates.push_back(change_of(arg, Change::kIndex, {}, kBeyond));
     }
 }

@@ -6,14 +6,17 @@
 #include <cstdint>
 #include <cstdlib>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "call/chain.hpp"
 #include "call/element_numbers.hpp"
 #include "call/tensors.hpp"
 #include "core/convert.hpp"
+#include "core/format.hpp"
 #include "core/half.hpp"
 #include "core/strided.hpp"
 #include "infer/operand_dtype.hpp"
@@ -229,6 +232,28 @@ Oracle::Sign Oracle::sign_of(const Arg& arg, const TensorPtr& tensor, Sign sign)
     return arg.has_meaning && tensor != nullptr && is_integer(tensor->dtype) ? Sign::kKept : sign;
 }
 
+namespace {
+
+/// The dtype to which a result of the call is rounded.
+Dtype dtype_of_result(const Call& call, const std::vector<OutputSpec>& outputs, const ArgTensor& result) {
+    const auto output = std::ranges::find(outputs, result.place(), &OutputSpec::place);
+    if (output != outputs.end()) return output->spec.dtype;
+    const TensorPtr before = call.tensor_at(result.place());
+    return before == nullptr ? Dtype::unsupported : before->dtype;
+}
+
+/// Where a function writes the largest number of a dtype, it wrote that of float64.
+void narrow_largest(const Tensor& wide, Dtype dtype) {
+    constexpr double kLargest = std::numeric_limits<double>::max();
+    if (wide.dtype != Dtype::float64 || !is_floating(dtype) || dtype == Dtype::float64) return;
+    const double largest = format_of(dtype).largest;
+    for (double& x : std::span(wide.data_as<double>(), static_cast<size_t>(wide.numel()))) {
+        if (std::fabs(x) == kLargest) x = std::copysign(largest, x);
+    }
+}
+
+}  // namespace
+
 Result<std::vector<ArgTensor>> Oracle::evaluate(const Call& given, const std::vector<OutputSpec>& outputs, Sign sign,
                                                 std::optional<Format> errors_in) {
     Call call = given;
@@ -236,7 +261,7 @@ Result<std::vector<ArgTensor>> Oracle::evaluate(const Call& given, const std::ve
     if (const Status promoted = promote_operands(call); !promoted.ok()) return promoted.error();
     Call wide(*call.row);
     std::vector<ArgTensor> expected;
-    Generator generator;
+    std::vector<std::unique_ptr<Generator>> generators;
     const bool float32 = computes_in_float32(call, outputs);
     const std::optional<Dtype> wrapping = operand_dtype(call);
     for (size_t i = 0; i < call.args.size(); ++i) {
@@ -280,10 +305,10 @@ Result<std::vector<ArgTensor>> Oracle::evaluate(const Call& given, const std::ve
         } else if (auto* divisor = std::get_if<int64_t>(&wide.args[i]);
                    divisor != nullptr && arg.is_divisor && sign != Sign::kKept) {
             *divisor = std::abs(*divisor);
-        } else if (const auto* handle = std::get_if<diopiGeneratorHandle_t>(&value)) {
-            generator = **handle;
-            wide.args[i] = &generator;
         }
+        for_each_generator(wide.args[i], [&](diopiGeneratorHandle_t& handle) {
+            handle = generators.emplace_back(std::make_unique<Generator>(*handle)).get();
+        });
     }
     std::vector<std::optional<Dtype>> computed;  // by output: null if it is computed in its own dtype
     for (const OutputSpec& output : outputs) {
@@ -319,6 +344,10 @@ Result<std::vector<ArgTensor>> Oracle::evaluate(const Call& given, const std::ve
         auto made = converted(result.tensor, wide_dtype((*before)->dtype));
         if (!made.ok()) return made.error();
         result.tensor = *made;
+    }
+    for (const ArgTensor& result : expected) {
+        const bool is_value = !errors_in && result.tensor != nullptr && !result.tensor->is_sparse();
+        if (is_value) narrow_largest(*result.tensor, dtype_of_result(given, outputs, result));
     }
     for (size_t i = 0; i < outputs.size(); ++i) {
         if (!computed[i]) continue;

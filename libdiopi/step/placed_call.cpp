@@ -109,11 +109,10 @@ Status PlacedCall::place_inputs(Placement& placement) {
                 if (!made.ok()) return made.error();
                 (*list)[k] = *made;
             }
-        } else if (auto* handle = std::get_if<diopiGeneratorHandle_t>(&call_.args[i])) {
-            *generator_ = **handle;
-            *handle = generator_.get();
-            has_generator_ = true;
         }
+        for_each_generator(call_.args[i], [&](diopiGeneratorHandle_t& handle) {
+            handle = generators_.emplace_back(std::make_unique<Generator>(*handle)).get();
+        });
     }
     return {};
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,15 +15,15 @@ namespace diopi {
 
 class PlacedCall {
  public:
-    /// Each call has its own outputs and in-out arguments, and its own copy of the generator in the state that the step
-    /// gives it. A second call on the same placement shares the const inputs. In-out arguments that random numbers
+    /// Each call has its own outputs and in-out arguments, and its own copy of each generator in the state that the
+    /// step gives it. A second call on the same placement shares the const inputs. In-out arguments that random numbers
     /// overwrite are filled like outputs.
     [[nodiscard]] static Result<PlacedCall> create(const Step& step, Placement& placement, Poison poison);
 
     [[nodiscard]] Call& call() { return call_; }
     [[nodiscard]] const Call& call() const { return call_; }
-    /// The call's own generator; null in a call without one.
-    [[nodiscard]] const Generator* generator() const { return has_generator_ ? generator_.get() : nullptr; }
+    /// The call's own generators, in the order of the arguments.
+    [[nodiscard]] std::span<const std::unique_ptr<Generator>> generators() const { return generators_; }
     /// The tensor at a place in host memory, after the call; in the result's own shape, even if the memory had
     /// another one (Layout::is_vector). Fails where the call was to make it, and did not.
     [[nodiscard]] Result<TensorPtr> host_tensor(ArgPlace place, Context& context);
@@ -36,8 +37,7 @@ class PlacedCall {
     [[nodiscard]] Failure check_untouched(Context& context);
 
  private:
-    PlacedCall(const Call& call, Poison poison)
-        : call_(call), poison_(poison), generator_(std::make_unique<Generator>()) {}
+    PlacedCall(const Call& call, Poison poison) : call_(call), poison_(poison) {}
     /// The bytes between the elements of an in-out argument, before the call.
     struct Gaps {
         TensorPtr tensor;
@@ -51,8 +51,7 @@ class PlacedCall {
 
     Call call_;
     Poison poison_;
-    std::unique_ptr<Generator> generator_;
-    bool has_generator_ = false;
+    std::vector<std::unique_ptr<Generator>> generators_;
     std::vector<TensorPtr> inputs_;  ///< the host tensors for the const arguments
     /// The host tensors of in-out arguments, and their copies.
     std::vector<std::pair<TensorPtr, TensorPtr>> inouts_;

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <vector>
 
 #include "check/distribution.hpp"
 #include "check/oracle.hpp"
+#include "check/token_sampling.hpp"
 #include "core/strided.hpp"
 #include "intercept/adaptor/conversion.hpp"
 #include "step/dropped_attention.hpp"
@@ -57,6 +59,35 @@ DistributionCheck check_dropout_call(const Call& call, const Tensor& out, const 
     return check_dropout({out, *call.tensor("input"), draws ? &mask : nullptr, p});
 }
 
+/// The tokens that the first run drew, with what follows from them.
+Result<DistributionCheck> check_tokens(const StepUnderTest& test, Context& context) {
+    const Call& call = test.computed.call;
+    Status status;
+    std::vector<TensorPtr> alive;
+    const auto change = [&](const char* arg) {
+        SampledTokens::Change made{call.tensor(arg), nullptr};
+        if (made.before == nullptr || !status.ok()) return made;
+        const ArgPlace place{static_cast<size_t>(call.row->find(arg)), 0};
+        auto after = test.first->placed.host_tensor(place, context);
+        if (after.ok()) after = test.as_computed(*after, place);
+        if (!after.ok()) {
+            status = after.status();
+            return made;
+        }
+        made.after = alive.emplace_back(*after).get();
+        return made;
+    };
+    const SampledTokens tokens{
+        *call.tensor("logits"),     call.has("runtime_top_k") ? call.tensor("runtime_top_k") : nullptr,
+        call.tensor("skip_decode"), call.tensor("end_ids"),
+        call.integer("step"),       change("output_ids"),
+        change("finished"),         change("sequence_lengths"),
+        change("runtime_top_p"),    change("cum_log_probs"),
+        change("output_log_probs")};
+    if (!status.ok()) return status.error();
+    return check_sampled_tokens(tokens);
+}
+
 /// Whether the sample follows the law with the parameters of the call before it ran.
 DistributionCheck check_against(const LawOfRow& law, const Call& call, const Tensor& drawn) {
     switch (law.law) {
@@ -73,6 +104,7 @@ DistributionCheck check_against(const LawOfRow& law, const Call& call, const Ten
         case Law::kPermutation:
         case Law::kDropout:
         case Law::kAttention:
+        case Law::kToken:
             break;
     }
     return check_distribution(drawn,
@@ -85,16 +117,21 @@ constexpr int64_t kLeastNumbers = 100;
 /// Whether two samples of a law with only two values may be equal by chance.
 bool may_agree(const LawOfRow& law, const DistributionCheck& check) {
     if (law.law == Law::kCategorical) return check.n < kLeastNumbers;
+    if (law.law == Law::kToken) return check.agreement > kLeastPValue * kLeastPValue;
     if (law.law != Law::kBernoulli && law.law != Law::kDropout) return false;
     const double each = std::max(0.0, 1 - 2 * check.deviation * check.deviation);
     return std::pow(each, static_cast<double>(check.n)) > kLeastPValue * kLeastPValue;
 }
 
-const Generator* state_before(const Step& step) {
+/// Whether the generators of the step have the same states after the call.
+bool all_stayed(const Step& step, const PlacedCall& after) {
+    std::vector<const Generator*> before;
     for (const Value& value : step.call.args) {
-        if (const auto* handle = std::get_if<diopiGeneratorHandle_t>(&value)) return *handle;
+        for_each_generator(value, [&](const Generator* state) { before.push_back(state); });
     }
-    return nullptr;
+    return std::ranges::equal(before, after.generators(), [](const Generator* old, const auto& now) {
+        return old->seed == now->seed && old->offset == now->offset;
+    });
 }
 
 }  // namespace
@@ -140,6 +177,10 @@ Failure check_random(const StepUnderTest& test, PlacedCall& other_seed, Context&
         auto dropped = check_dropped_attention(test.computed, **computed);
         if (!dropped.ok()) return failure_of(dropped.error());
         check = std::move(*dropped);
+    } else if (law.law == Law::kToken) {
+        auto tokens = check_tokens(test, context);
+        if (!tokens.ok()) return failure_of(tokens.error());
+        check = *tokens;
     } else {
         check = check_against(law, call, **computed);
     }
@@ -155,9 +196,7 @@ Failure check_random(const StepUnderTest& test, PlacedCall& other_seed, Context&
     if (!may_agree(law, check) && same_elements(**one, **other)) {
         return {FailureKind::kError, "a generator with another seed gave the same numbers"};
     }
-    const Generator* before = state_before(step);
-    const Generator* after = test.second->placed.generator();
-    if (before != nullptr && after != nullptr && before->seed == after->seed && before->offset == after->offset) {
+    if (all_stayed(step, test.second->placed)) {
         return {FailureKind::kError,
                 "the generator's state did not advance: the next call would give the same numbers"};
     }

@@ -156,9 +156,19 @@ std::vector<std::string> CaseSteps::names() const {
     return names;
 }
 
-void CaseSteps::lend_generator(Call& call) {
+void CaseSteps::lend_generators(Call& call) {
     for (size_t i = 0; i < call.args.size(); ++i) {
-        if (call.row->args()[i].kind == ArgKind::generator) call.args[i] = &generator_;
+        const Arg& arg = call.row->args()[i];
+        if (arg.kind == ArgKind::generator) call.args[i] = &generator_;
+        if (arg.kind != ArgKind::generators || arg.one_for_each < 0) continue;
+        const auto count = std::get<int64_t>(call.args[static_cast<size_t>(arg.one_for_each)]);
+        GeneratorList handles;
+        for (int64_t k = 0; k < count; ++k) {
+            // A seed of its own, so that no sequence draws the numbers of another one.
+            const uint64_t seed = generator_.seed + static_cast<uint64_t>(k);
+            handles.push_back(listed_generators_.emplace_back(std::make_unique<Generator>(Generator{seed, 0})).get());
+        }
+        call.args[i] = std::move(handles);
     }
 }
 
@@ -175,7 +185,7 @@ Result<Step> CaseSteps::plan_forward(const Row& row, const std::string& name, co
     if (!call.ok()) return call.error();
     auto outputs = infer(*call, hints_of(*case_));
     if (!outputs.ok()) return outputs.error();
-    lend_generator(*call);
+    lend_generators(*call);
     return Step{name, function, std::move(*call), std::move(*outputs)};
 }
 

@@ -76,12 +76,13 @@ class CaseSteps final : public Expectations {
     [[nodiscard]] Result<std::vector<ArgTensor>> gradients_for(const Step& forward) const;
     /// The baseline's expected values for one of its steps; each of the step's results must be among them.
     [[nodiscard]] Result<std::vector<ArgTensor>> stored(const Step& step, const std::vector<NamedTensor>& values) const;
-    void lend_generator(Call& call);
+    void lend_generators(Call& call);
 
     const Case* case_;
     uint64_t seed_;
     const CaseBaseline* baseline_;
     Generator generator_;
+    std::vector<std::unique_ptr<Generator>> listed_generators_;
     CaseRows rows_;
     CaseTensors tensors_;
     /// The forward call's expected outputs, which the in-place step shares.

@@ -9,7 +9,7 @@ std::span<const Fault> faults() {
     static const std::vector<Fault> all = [] {
         std::vector<Fault> list;
         for (const auto part : {value_faults(), rounding_faults(), operand_faults(), layout_faults(), memory_faults(),
-                                process_faults(), random_faults(), attention_faults()}) {
+                                process_faults(), random_faults(), attention_faults(), token_faults()}) {
             list.insert(list.end(), part.begin(), part.end());
         }
         return list;

@@ -45,6 +45,7 @@ std::span<const Fault> memory_faults();
 std::span<const Fault> process_faults();
 std::span<const Fault> random_faults();
 std::span<const Fault> attention_faults();
+std::span<const Fault> token_faults();
 
 /// A library with one fault in one of its functions: the innermost tool of a chain. If the fault made no difference to
 /// the first call, that call is declined, which ends the run.

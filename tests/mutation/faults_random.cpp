@@ -1,5 +1,6 @@
 /// Faults that draw random numbers of another law, or from another state.
 #include <cmath>
+#include <vector>
 
 #include "fault.hpp"
 
@@ -7,27 +8,30 @@ namespace diopi::mutation {
 
 namespace {
 
-/// The numbers of another generator state; the caller's state goes on as it should.
+/// The numbers of other generator states; the caller's states go on as they should.
 void draw_from(Scene& scene, uint64_t seed) {
-    Generator* state = scene.generator();
-    if (state == nullptr) return;
-    const Generator after = *state;
-    Generator other{seed, 0};
+    const std::vector<Generator*> states = scene.generators();
+    if (states.empty()) return;
+    std::vector<Generator> after, others;
+    for (const Generator* state : states) {
+        after.push_back(*state);
+        others.push_back({seed + others.size(), 0});
+    }
     Call changed = scene.call();
+    size_t next = 0;
     for (Value& value : changed.args) {
-        if (std::holds_alternative<diopiGeneratorHandle_t>(value)) value = &other;
+        for_each_generator(value, [&](diopiGeneratorHandle_t& handle) { handle = &others[next++]; });
     }
     scene.run_instead(std::move(changed));
-    *state = after;
+    for (size_t i = 0; i < states.size(); ++i) *states[i] = after[i];
 }
 
 void seed_ignored(Scene& scene) { draw_from(scene, 1); }
 void not_repeatable(Scene& scene) { draw_from(scene, static_cast<uint64_t>(scene.serial())); }
 
 void state_kept(Scene& scene) {
-    Generator* state = scene.generator();
-    if (state == nullptr || scene.first() == nullptr) return;
-    state->offset = 0;
+    if (scene.generators().empty() || scene.first() == nullptr) return;
+    for (Generator* state : scene.generators()) state->offset = 0;
     scene.act();
 }
 

@@ -72,6 +72,20 @@ void alter(const Tensor& tensor, int64_t flat) {
     put_values({std::isfinite(value) ? value + 0.5 + std::fabs(value) / 4 : 1.0}, one);
 }
 
+namespace {
+
+std::vector<Generator> states_of(const std::vector<Generator*>& generators) {
+    std::vector<Generator> states;
+    for (const Generator* generator : generators) states.push_back(*generator);
+    return states;
+}
+
+void set_states(const std::vector<Generator*>& generators, const std::vector<Generator>& states) {
+    for (size_t i = 0; i < states.size(); ++i) *generators[i] = states[i];
+}
+
+}  // namespace
+
 Scene::Scene(Call& call, Context& context, const Next& next, int64_t serial)
     : call_(&call), context_(&context), next_(&next), serial_(serial) {
     const auto args = call.row->args();
@@ -82,7 +96,7 @@ Scene::Scene(Call& call, Context& context, const Next& next, int64_t serial)
             if (is_wanted) add_result({i}, inout);
         }
     }
-    if (const Generator* state = generator()) generator_before_ = *state;
+    generators_before_ = states_of(generators());
 }
 
 void Scene::add_result(ArgPlace place, bool is_inout) {
@@ -111,12 +125,11 @@ void Scene::run_right() {
 
 void Scene::rewind() {
     for (const Result& result : results_) put(*result.before, *result.tensor);
-    if (Generator* state = generator()) *state = generator_before_;
+    set_states(generators(), generators_before_);
 }
 
 void Scene::run_instead(Call changed) {
-    const Generator* state = generator();
-    const Generator after = state != nullptr ? *state : Generator();
+    const std::vector<Generator> after = states_of(generators());
     rewind();
     if ((*next_)(changed, *context_).ok()) {
         for (Result& result : results_) {
@@ -127,7 +140,7 @@ void Scene::run_instead(Call changed) {
         return;
     }
     for (const Result& result : results_) put(*result.right, *result.tensor);
-    if (Generator* now = generator()) *now = after;
+    set_states(generators(), after);
 }
 
 bool Scene::changed() const {
@@ -157,11 +170,12 @@ std::vector<TensorPtr> Scene::tensors() const {
     return found;
 }
 
-Generator* Scene::generator() const {
+std::vector<Generator*> Scene::generators() const {
+    std::vector<Generator*> found;
     for (const Value& value : call_->args) {
-        if (const auto* handle = std::get_if<diopiGeneratorHandle_t>(&value)) return *handle;
+        for_each_generator(value, [&](Generator* generator) { found.push_back(generator); });
     }
-    return nullptr;
+    return found;
 }
 
 Call Scene::with(const Exchange& exchange) const {

@@ -17,7 +17,7 @@ class Scene {
 
     /// Makes the right call and keeps its results.
     void run_right();
-    /// Restores the results and the generator, and makes another call instead. If the library refuses it, there is no
+    /// Restores the results and the generators, and makes another call instead. If the library refuses it, there is no
     /// fault, and the right results are restored.
     void run_instead(Call changed);
     /// Marks a fault that changes no result.
@@ -44,7 +44,8 @@ class Scene {
     [[nodiscard]] std::vector<TensorPtr> inputs() const;
     /// All tensors that are present.
     [[nodiscard]] std::vector<TensorPtr> tensors() const;
-    [[nodiscard]] Generator* generator() const;
+    /// Those of the call, in the order of the arguments.
+    [[nodiscard]] std::vector<Generator*> generators() const;
     /// The call with each tensor replaced by the function's result, which may be the same one.
     using Exchange = std::function<TensorPtr(const TensorPtr&, const Arg&)>;
     [[nodiscard]] Call with(const Exchange& exchange) const;
@@ -60,7 +61,7 @@ class Scene {
     bool acted_ = false;
     Outcome outcome_;
     std::vector<Result> results_;
-    Generator generator_before_;
+    std::vector<Generator> generators_before_;
 };
 
 /// A dense copy in host memory; null if there is no memory or the tensor is empty.

@@ -180,7 +180,7 @@ class HistoryCheck final : public StepCheck {
     /// Calls whose results must be the same each time, on memory of their own, and quick.
     [[nodiscard]] bool is_suitable(const StepUnderTest& test) const {
         const Row& row = *test.step.call.row;
-        const bool is_random = test.expected.empty() || test.second->placed.generator() != nullptr;
+        const bool is_random = test.expected.empty() || !test.second->placed.generators().empty();
         const bool is_repeatable = row.repeat == Repeat::repeatable && !is_random && !makes_tensors(row);
         if (!is_repeatable || test.second->seconds > kSlowestCall_s) return false;
         size_t bytes = 0;

@@ -1,4 +1,7 @@
 /// The numbers of a random operator follow their law; a third run has another seed.
+#include <memory>
+#include <vector>
+
 #include "step/checks/list.hpp"
 #include "step/random_check.hpp"
 
@@ -15,12 +18,12 @@ class RandomCheck final : public StepCheck {
     void judge(StepUnderTest& test, Findings& findings) override {
         if (test.second == nullptr) return;
         Step reseeded = test.step;
-        Generator other;
+        std::vector<std::unique_ptr<Generator>> others;
         for (Value& value : reseeded.call.args) {
-            auto* handle = std::get_if<diopiGeneratorHandle_t>(&value);
-            if (handle == nullptr) continue;
-            other = {~(*handle)->seed, (*handle)->offset};
-            *handle = &other;
+            for_each_generator(value, [&](diopiGeneratorHandle_t& handle) {
+                others.push_back(std::make_unique<Generator>(Generator{~handle->seed, handle->offset}));
+                handle = others.back().get();
+            });
         }
         const std::string words = "the run with another seed failed: ";
         auto third = setup_.attempts.another(reseeded);
