@@ -93,16 +93,6 @@ Status spread(Call& call, std::string_view arg, size_t rank) {
                                    std::to_string(rank) + " are wanted");
 }
 
-std::optional<std::string> wrong_shape(const Call& call, std::initializer_list<const char*> parameters,
-                                       const std::string& what, const Shape& wanted) {
-    for (const char* arg : parameters) {
-        const Tensor* tensor = call.tensor(arg);
-        if (tensor == nullptr || tensor->shape == wanted) continue;
-        return std::string(arg) + " " + to_string(tensor->shape) + " must have " + what + " " + to_string(wanted);
-    }
-    return std::nullopt;
-}
-
 Factors factors_of(const Call& call) {
     std::array<const Tensor*, 2> last{};
     for (size_t i = 0; i < call.args.size(); ++i) {

@@ -54,10 +54,6 @@ struct Indexed {
 /// padding + surplus - reach) / stride, plus one; 0 where none fits or the numbers are too large for any tensor.
 [[nodiscard]] int64_t window_count(int64_t size, int64_t kernel, int64_t stride, int64_t padding, int64_t dilation,
                                    int64_t surplus = 0);
-/// The message for a parameter whose shape is not `wanted`, which `what` names; nullopt if all have that shape or are
-/// null.
-[[nodiscard]] std::optional<std::string> wrong_shape(const Call& call, std::initializer_list<const char*> parameters,
-                                                     const std::string& what, const Shape& wanted);
 /// The factors of a product: the last two const tensors of the row, the left one first.
 struct Factors {
     const Tensor& left;

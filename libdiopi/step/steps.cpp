@@ -244,7 +244,7 @@ Result<Step> CaseSteps::plan_backward() {
     if (!gradients.ok()) return gradients.error();
     auto call = bind_backward(*rows_.backward, *case_, forward->call, *gradients);
     if (!call.ok()) return call.error();
-    lend_generator(*call);
+    lend_generators(*call);
     std::vector<OutputSpec> outputs = wanted_gradients(*call, *case_, forward->call);
     return Step{"backward", case_->op + "_backward", std::move(*call), std::move(outputs)};
 }
