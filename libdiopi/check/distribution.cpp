@@ -509,6 +509,7 @@ DistributionCheck check_dropped_sums(std::span<const DroppedSum> sums, double p)
     DistributionCheck check;
     double squares = 0, total = 0, along = 0, length = 0;
     for (const DroppedSum& sum : sums) {
+        if (!std::isfinite(sum.mean) || !std::isfinite(sum.variance)) continue;
         const double distance = sum.value - sum.mean, reach = std::sqrt(sum.variance);
         // By Chebyshev's inequality even the most skewed law stays within.
         const double most = reach * std::sqrt(static_cast<double>(sums.size()) / kLeastPValue) + sum.rounding;

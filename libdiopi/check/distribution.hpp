@@ -67,7 +67,8 @@ struct DroppedSum {
     double value, mean, variance, rounding;
 };
 /// The sums deviate from their means as their variances say: in all, and along the means, which finds a missing factor.
-/// Where rounding hides the law, a sum is only required to be near its mean.
+/// Where rounding hides the law, a sum is only required to be near its mean; where the mean or the variance is not
+/// finite, there is no law.
 [[nodiscard]] DistributionCheck check_dropped_sums(std::span<const DroppedSum> sums, double p);
 
 /// P(D_n >= statistic) of the Kolmogorov-Smirnov test (asymptotic series with Stephens' correction for small n).

@@ -112,9 +112,11 @@ Result<DistributionCheck> check_dropped_attention(const Step& step, const Tensor
     std::vector<DroppedSum> rows;
     for (size_t r = 0; r < places.size(); ++r) {
         const auto place = places[r];
-        const double all = std::exp(of_doubled[place] - 2 * of_scores[place]);
+        // A row without keys has nothing to drop.
+        const bool is_empty = of_scores[place] == -HUGE_VAL;
+        const double all = is_empty ? 0 : std::exp(of_doubled[place] - 2 * of_scores[place]);
         const double variance = p / (1 - p) * all * sums_of_squares[static_cast<int64_t>(r) * dim];
-        rows.push_back({came[r], mean[r], std::isnan(variance) ? 0 : variance, rounding[r]});
+        rows.push_back({came[r], mean[r], variance, rounding[r]});
     }
     return check_dropped_sums(rows, p);
 }
