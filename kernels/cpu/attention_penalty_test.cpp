@@ -20,7 +20,7 @@ TEST_CASE("penalties refuse tensors that do not fit the logits, and change nothi
     CHECK(penalise({0, 2, 1}, 2) == diopiErrorOccurred);
     CHECK(penalise({0, 2, 4}, 2) == diopiErrorOccurred);
     CHECK(penalise({0, 2}, 2) == diopiErrorOccurred);
-    CHECK(last_error() == "diopiApplyPenalty: p_cumsum_seq_len has shape (2), wanted (3)");
+    CHECK(last_error() == "diopiApplyPenalty: p_cumsum_seq_len has shape (2,), wanted (3,)");
     CHECK(same(values(logits), {1, 2, 3, 4, 5, 6}));
     CHECK(penalise({0, 2, 2}, 2) == diopiSuccess);
     CHECK(same(values(logits), {-1, 2, 1, 4, 5, 6}));

@@ -15,66 +15,70 @@ namespace {
 
 constexpr int64_t kMostTokens = 1024;
 
-/// The arguments of sampling for each sequence: tensors of the lists, which count where they have several elements, and
-/// the numbers for all.
+/// An output with a number for each sequence.
+template <class T>
+Output<T> numbers_of(diopiTensorHandle_t tensor, std::string_view argument, int64_t batch) {
+    Output<T> y(tensor, argument);
+    require_shape(argument, y.shape(), Shape{batch});
+    return y;
+}
+
+/// The arguments of sampling for each sequence: the tensors' elements where a list has several, else one number for
+/// all.
 struct Arguments {
     int64_t batch;
     Output<int64_t> ks;
     Output<double> ps;
 
-    Arguments(int64_t batch_size, diopiTensorHandle_t top_ks, int64_t top_k, int64_t top_ks_size,
-              diopiTensorHandle_t top_ps, float top_p, int64_t top_ps_size)
+    Arguments(int64_t batch_size, diopiTensorHandle_t top_ks, int64_t top_ks_size, diopiTensorHandle_t top_ps,
+              int64_t top_ps_size)
         : batch(batch_size),
           ks(top_ks, "top_ks", Output<int64_t>::Start::kOldValues),
-          ps(top_ps, "top_ps", Output<double>::Start::kOldValues) {
+          ps(top_ps, "top_ps", Output<double>::Start::kOldValues),
+          has_ks_(top_ks_size > 1),
+          has_ps_(top_ps_size > 1) {
         require_shape("top_ks", ks.shape(), Shape{batch});
         require_shape("top_ps", ps.shape(), Shape{batch});
         if (!is_integer(view_of(top_ks).dtype)) refuse_dtype("top_ks", view_of(top_ks).dtype, "an integer dtype");
         if (kind_of(view_of(top_ps).dtype) != Kind::kFloating) {
             refuse_dtype("top_ps", view_of(top_ps).dtype, "a floating dtype");
         }
-        if ((top_ks_size > 1 && top_ks_size != batch) || (top_ps_size > 1 && top_ps_size != batch)) {
+        if ((has_ks_ && top_ks_size != batch) || (has_ps_ && top_ps_size != batch)) {
             refuse("top_ks_size is " + std::to_string(top_ks_size) + " and top_ps_size " + std::to_string(top_ps_size) +
                    ", wanted at most 1, or batch_size " + std::to_string(batch));
-        }
-        for (int64_t i = 0; i < batch; ++i) {
-            set(i, std::clamp<int64_t>(top_ks_size > 1 ? ks[i] : top_k, 0, kMostTokens),
-                top_ps_size > 1 ? ps[i] : static_cast<double>(top_p));
         }
     }
 
     /// k = 0 with p = 0 takes the most probable token; k > 0 with p = 0 has no cut.
-    void set(int64_t i, int64_t k, double p) {
-        ks[i] = k == 0 && p == 0 ? 1 : k;
-        ps[i] = p == 0 && ks[i] > 0 ? 1 : std::clamp(p, 0.0, 1.0);
+    void normalise(int64_t top_k, float top_p) {
+        for (int64_t i = 0; i < batch; ++i) {
+            const int64_t k = std::clamp<int64_t>(has_ks_ ? ks[i] : top_k, 0, kMostTokens);
+            const double p = has_ps_ ? ps[i] : static_cast<double>(top_p);
+            ks[i] = k == 0 && p == 0 ? 1 : k;
+            ps[i] = p == 0 && ks[i] > 0 ? 1 : std::clamp(p, 0.0, 1.0);
+        }
     }
 
     void store() {
         ks.store();
         ps.store();
     }
+
+ private:
+    bool has_ks_, has_ps_;
 };
 
 diopiError_t topk_arguments(diopiContextHandle_t, std::string_view, diopiTensorHandle_t top_ks,
                             diopiTensorHandle_t top_ps, diopiTensorHandle_t skip_decode, int64_t batch_size,
                             int64_t top_k, int64_t top_ks_size, float top_p, int64_t top_ps_size) {
     return kernel([&] {
-        Arguments a(batch_size, top_ks, top_k, top_ks_size, top_ps, top_p, top_ps_size);
-        Output<int64_t> skips(skip_decode, "skip_decode");
-        require_shape("skip_decode", skips.shape(), Shape{batch_size});
+        Arguments a(batch_size, top_ks, top_ks_size, top_ps, top_ps_size);
+        auto skips = numbers_of<int64_t>(skip_decode, "skip_decode", batch_size);
+        a.normalise(top_k, top_p);
         for (int64_t i = 0; i < batch_size; ++i) skips[i] = a.ks[i] == 0 ? 1 : 0;
         a.store();
         skips.store();
     });
-}
-
-/// Fills a tensor of one number for each sequence.
-template <class T>
-void fill(diopiTensorHandle_t tensor, std::string_view argument, int64_t batch, T number) {
-    Output<T> y(tensor, argument);
-    require_shape(argument, y.shape(), Shape{batch});
-    std::fill_n(y.data(), batch, number);
-    y.store();
 }
 
 /// A number of (0, 1], or another in the place of one that is not.
@@ -87,21 +91,26 @@ diopiError_t topp_arguments(diopiContextHandle_t, std::string_view, diopiTensorH
                             float top_p_decay, diopiTensorHandle_t top_p_min_buf, float top_p_min,
                             diopiTensorHandle_t top_p_reset_ids_buf, int64_t top_p_reset_ids) {
     return kernel([&] {
-        Arguments a(batch_size, top_ks, top_k, top_ks_size, top_ps, top_p, top_ps_size);
-        Output<int64_t> skips(skip_decode, "skip_decode");
-        Output<double> initial(initial_top_p_buf, "initial_top_p_buf");
-        require_shape("skip_decode", skips.shape(), Shape{batch_size});
-        require_shape("initial_top_p_buf", initial.shape(), Shape{batch_size});
+        Arguments a(batch_size, top_ks, top_ks_size, top_ps, top_ps_size);
+        auto skips = numbers_of<int64_t>(skip_decode, "skip_decode", batch_size);
+        auto initial = numbers_of<double>(initial_top_p_buf, "initial_top_p_buf", batch_size);
+        auto decay = numbers_of<double>(top_p_decay_buf, "top_p_decay_buf", batch_size);
+        auto least = numbers_of<double>(top_p_min_buf, "top_p_min_buf", batch_size);
+        auto reset_ids = numbers_of<int64_t>(top_p_reset_ids_buf, "top_p_reset_ids_buf", batch_size);
+        a.normalise(top_k, top_p);
         for (int64_t i = 0; i < batch_size; ++i) {
             skips[i] = a.ks[i] > 0 ? 1 : 0;
             initial[i] = a.ps[i];
+            decay[i] = within(top_p_decay, 1);
+            least[i] = within(top_p_min, 0.5);
+            reset_ids[i] = top_p_reset_ids;
         }
-        fill(top_p_decay_buf, "top_p_decay_buf", batch_size, within(top_p_decay, 1));
-        fill(top_p_min_buf, "top_p_min_buf", batch_size, within(top_p_min, 0.5));
-        fill(top_p_reset_ids_buf, "top_p_reset_ids_buf", batch_size, top_p_reset_ids);
         a.store();
         skips.store();
         initial.store();
+        decay.store();
+        least.store();
+        reset_ids.store();
     });
 }
 

@@ -129,7 +129,7 @@ bool all_stayed(const Step& step, const PlacedCall& after) {
     for (const Value& value : step.call.args) {
         for_each_generator(value, [&](const Generator* state) { before.push_back(state); });
     }
-    return std::ranges::equal(before, after.generators(), [](const Generator* old, const auto& now) {
+    return !before.empty() && std::ranges::equal(before, after.generators(), [](const Generator* old, const auto& now) {
         return old->seed == now->seed && old->offset == now->offset;
     });
 }

@@ -203,7 +203,7 @@ class Campaign {
         const Candidate& candidate = candidates_[item / kFaultsPerItem];
         const size_t only = item % kFaultsPerItem;
         const size_t function = function_of(item / kFaultsPerItem);
-        Json answer;
+        Json answer = Json::object();
         if (only == kAllFaults) {
             const Trial clean = try_fault(candidate, nullptr);
             answer["clean"] = {static_cast<int>(clean.step.verdict), clean.step.reason};

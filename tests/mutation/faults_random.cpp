@@ -79,13 +79,19 @@ void half_repeated(Scene& scene) {
 
 bool is_random(const Row& row) { return row.accuracy == AccuracyClass::F; }
 
+/// Whether one mean and one standard deviation hold for all numbers.
+bool is_normal(const Row& row) {
+    const auto is_number = [&](int8_t at) { return row.args()[static_cast<size_t>(at)].kind == ArgKind::float64; };
+    return row.law.law == Law::kNormal && row.law.output >= 0 && is_number(row.law.a) && is_number(row.law.b);
+}
+
 constexpr Fault kRandomFaults[] = {
     {"NS", "seed_ignored", "the same numbers for every seed of the generator", seed_ignored, is_random},
     {"NO", "state_kept", "the generator's state does not advance", state_kept, is_random},
     {"NR", "not_repeatable", "other numbers at each call from the same state", not_repeatable, is_random},
-    {"ND", "std_scaled", "the standard deviation is 10% too large", std_scaled, is_random},
-    {"NM", "mean_shifted", "the mean is off by a tenth of the standard deviation", mean_shifted, is_random},
-    {"NU", "uniform", "uniform numbers of the right mean and standard deviation", uniform, is_random},
+    {"ND", "std_scaled", "the standard deviation is 10% too large", std_scaled, is_normal},
+    {"NM", "mean_shifted", "the mean is off by a tenth of the standard deviation", mean_shifted, is_normal},
+    {"NU", "uniform", "uniform numbers of the right mean and standard deviation", uniform, is_normal},
     {"NH", "half_repeated", "the second half of the numbers repeats the first", half_repeated, is_random},
 };
 
