@@ -43,7 +43,8 @@ std::string shipped_capture_path(const std::string& name, const CommonOptions& o
 
 CLI::Option* add_capture_option(CLI::App& command, std::string& file) {
     return command
-        .add_option("--capture", file, "the capture to replay: a file, or resnet18, resnet50, llama, bert, vit")
+        .add_option("--capture", file,
+                    "the capture to replay: a file, or resnet18, resnet50, llama, bert, vit, decoder")
         ->type_name("FILE");
 }
 

@@ -248,6 +248,11 @@ class FormatTest(CompareTest):
         # Only random numbers are left out.
         self.assertEqual(run.out.count("not compared, "), 1, run.out)
 
+    def test_the_shipped_step_of_generation_is_the_same_on_cpu_and_reference(self):
+        run = self.compare("--capture", "decoder")
+        self.assertRegex(run.out, r"40 calls on cpu and reference: 0 of \d+ tensors differ\.")
+        self.assertEqual(run.out.count("not compared, "), 0, run.out)
+
 
 class ToolTest(CompareTest):
     def test_dumps_go_to_stderr(self):
