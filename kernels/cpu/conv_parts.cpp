@@ -102,7 +102,7 @@ diopiError_t input_gradient(diopiContextHandle_t ctx, const ConvProblem& p, cons
                             void* grad_input) {
     const ConvShape& s = p.shape;
     const bool is_strided = std::ranges::any_of(s.window.stride, [](int64_t step) { return step > 1; });
-    if (!onednn::kStridedGradientsVary || !is_strided) {
+    if (!onednn::strided_gradients_vary() || !is_strided) {
         return convolve_backward_input(ctx, p, grad_out, weight, grad_input);
     }
     const int64_t parts = std::min(s.count, kMostParts);

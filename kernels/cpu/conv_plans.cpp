@@ -199,10 +199,11 @@ Plan make_pointwise_backward(const ConvProblem& p) { return make_pointwise(p, tr
 }  // namespace
 
 bool ConvProblem::is_product() const {
-    /// Pixels from which a pointwise convolution is computed as a matrix product.
+    /// Pixels from which a pointwise convolution is computed as a matrix product, where that does not depend on the
+    /// number of threads.
     constexpr int64_t kPointwiseArea = 16;
     return shape.is_pointwise() && shape.groups == 1 && input == Layout::plain && out == Layout::plain &&
-           shape.area() >= kPointwiseArea;
+           shape.area() >= kPointwiseArea && !onednn::is_limited_to_avx2();
 }
 
 diopiError_t convolve(diopiContextHandle_t ctx, const ConvProblem& p, const ConvMemory& m) {

@@ -28,16 +28,29 @@ template <class Primitive, class Forward, class... Args>
 #endif
 }
 
-/// Whether the gradient of a strided convolution's input depends on the number of threads (seen with 3.2 and float32).
-constexpr bool kStridedGradientsVary = DNNL_VERSION_MAJOR >= 3;
-
-/// Whether a float32 product of matrices depends on the number of threads: on other processors than x86-64, oneDNN
-/// (seen with 2.6.3 on aarch64) gives each thread a part of the terms.
+/// Whether oneDNN uses the kernels of an x86-64 processor without AVX-512, by the processor or by DNNL_MAX_CPU_ISA.
+[[nodiscard]] inline bool is_limited_to_avx2() {
 #if defined(__x86_64__)
-constexpr bool kProductsVary = false;
+    constexpr auto kNeeded = static_cast<unsigned>(dnnl::cpu_isa::avx512_core);
+    static const bool is_limited = (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & kNeeded) != kNeeded;
+    return is_limited;
 #else
-constexpr bool kProductsVary = true;
+    return false;
 #endif
+}
+
+/// Whether a float32 product of matrices depends on the number of threads: without AVX-512, oneDNN (seen with 2.6.3 on
+/// AVX2 and aarch64) gives each thread a part of the terms.
+[[nodiscard]] inline bool products_vary() {
+#if defined(__x86_64__)
+    return is_limited_to_avx2();
+#else
+    return true;
+#endif
+}
+
+/// The same of the gradient of a strided convolution's input (seen with 3.2, and with 2.6.3 on AVX2).
+[[nodiscard]] inline bool strided_gradients_vary() { return DNNL_VERSION_MAJOR >= 3 || is_limited_to_avx2(); }
 
 /// The same sizes and dtype in a layout that the primitive chooses.
 [[nodiscard]] inline dnnl::memory::desc any_layout(const dnnl::memory::desc& desc) {

@@ -121,7 +121,7 @@ diopiError_t run_own(const ProductShape& s, Matrices<T> a, Matrices<T> b, const 
 
 diopiError_t product(diopiContextHandle_t ctx, const ProductShape& s, Matrices<float> a, Matrices<float> b,
                      const float* bias, float* c, Into into) {
-    if constexpr (onednn::kProductsVary) return run_own(s, a, b, bias, c, into);
+    if (onednn::products_vary()) return run_own(s, a, b, bias, c, into);
     return run_product(ctx, s, a, b, bias, c, into);
 }
 

@@ -5,6 +5,7 @@
 #include <diopi/diopirt.h>
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 namespace diopi {
@@ -24,7 +25,7 @@ struct AttentionArguments {
     int64_t max_q = 0, max_k = 0;
     /// "TND" for concatenated sequences; H = N * D, and head_num is the N of q.
     const char* layout = "BSND";
-    int64_t head_num = 0;
+    std::optional<int64_t> head_num = std::nullopt;
     diopiConstTensorHandle_t alibi_slopes = nullptr, attention_mask = nullptr;
     double p_dropout = 0, scale = 0;
     bool is_causal = false;

@@ -59,8 +59,8 @@ diopiError_t check_sides(const AttentionArguments& a, const Attention& p, const 
     if (q.heads < 1 || k.heads < 1 || q.heads % k.heads != 0) {
         return refuse(a.op, of + ", wanted heads of q that are a multiple of those of k");
     }
-    if (a.head_num != 0 && q.heads != a.head_num) {
-        return refuse(a.op, "head_num is " + std::to_string(a.head_num) + ", and q has " + std::to_string(q.heads));
+    if (a.head_num && q.heads != *a.head_num) {
+        return refuse(a.op, "head_num is " + std::to_string(*a.head_num) + ", and q has " + std::to_string(q.heads));
     }
     return check_shape(a.op, "v", p.v, p.k.shape);
 }
@@ -159,7 +159,7 @@ diopiError_t Attention::read(const AttentionArguments& a, Attention& made) {
     if (error == diopiSuccess) error = check_computable(a.op, "k", made.k);
     if (error == diopiSuccess) error = check_computable(a.op, "v", made.v);
     if (error != diopiSuccess) return error;
-    const auto q = sides_of(made.q.shape, layout, a.head_num, 0);
+    const auto q = sides_of(made.q.shape, layout, a.head_num.value_or(0), 0);
     if (!q) return wrong_shape(a.op, "q", made.q.shape, "the layout " + std::string(layout));
     const auto k = sides_of(made.k.shape, layout, 0, q->dim);
     if (!k) return wrong_shape(a.op, "k", made.k.shape, "the layout " + std::string(layout));

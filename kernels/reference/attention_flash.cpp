@@ -70,13 +70,13 @@ struct Problem {
         if (layout != "TND" && layout != "BSND" && layout != "BNSD" && layout != "BSH" && layout != "SBH") {
             refuse("input_layout is " + std::string(layout) + ", wanted BSND, BNSD, BSH or SBH");
         }
-        q = sizes_of(view_of(a.q), "q", layout, a.head_num, 0);
+        q = sizes_of(view_of(a.q), "q", layout, a.head_num.value_or(0), 0);
         k = sizes_of(view_of(a.k), "k", layout, 0, q.dim);
         require_shape("v", view_of(a.v).shape, view_of(a.k).shape);
         if (q.batch != k.batch || q.dim != k.dim || q.dim < 1) refuse("q and k differ in the batch or the head size");
         if (k.heads < 1 || q.heads < 1 || q.heads % k.heads != 0)
             refuse("the heads of q are no multiple of those of k");
-        if (a.head_num != 0 && a.head_num != q.heads) refuse("head_num is not the number of heads of q");
+        if (a.head_num && *a.head_num != q.heads) refuse("head_num is not the number of heads of q");
         if (!(p_dropout >= 0 && p_dropout < 1)) refuse("the dropout is not in [0, 1)");
         if (a.wants_debug_mask) refuse("return_debug_mask is true: debug_attn_mask has no description");
         take_sequences(a);

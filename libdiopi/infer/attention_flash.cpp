@@ -143,12 +143,13 @@ Result<AttentionSizes> AttentionSizes::of(const Call& call) {
         return contradiction(call, "input_layout is " + std::string(layout) + ", wanted BSND, BNSD, BSH or SBH");
     }
     const Tensor &query = *call.tensor("q"), &key = *call.tensor("k"), &value = *call.tensor("v");
-    const int64_t stated = call.has("head_num") ? call.integer("head_num") : 0;
+    const bool is_stated = call.has("head_num");
+    const int64_t stated = is_stated ? call.integer("head_num") : 0;
     const auto q = sides_of(query.shape, layout, stated, 0);
     const auto k = q ? sides_of(key.shape, layout, 0, q->dim) : std::nullopt;
     const std::string shapes = "q " + to_string(query.shape) + " and k " + to_string(key.shape);
     if (!q || !k) return contradiction(call, shapes + " are not in the layout " + std::string(layout));
-    if (stated != 0 && q->heads != stated) {
+    if (is_stated && q->heads != stated) {
         return contradiction(call, "head_num is " + std::to_string(stated) + ", and q has " + std::to_string(q->heads));
     }
     if (value.shape != key.shape) {
