@@ -3214,7 +3214,7 @@ def attention_of(q, k, v, scale, causal, windows, slopes, mask=None):
     return torch.einsum("hij,jhd->ihd", shares, v), lse
 
 
-def in_batches(t, name, cut_q, cut_k, layout, scale, causal, windows):
+def in_batches(t, cut_q, cut_k, layout, scale, causal, windows):
     """Attention of each sequence, on leaves of the gradients."""
     def heads_last(x, sequences):  # (batch, rows, heads, size) or, concatenated, a list of (rows, heads, size)
         return [x[a:b] for a, b in sequences] if layout == "TND" else list(x)
@@ -3251,7 +3251,8 @@ def attention(book, op):
         shape_q = [ends_q[-1], heads, size] if packed else [batch, rows_q, heads, size]
         shape_k = [ends_k[-1], shared, size] if packed else [batch, rows_k, shared, size]
         count = len(lengths_q) if packed else batch
-        tensors = {"q": normal(shape_q, dtype), "k": normal(shape_k, dtype), "v": normal(shape_k, dtype)}
+        # Small values and gradients: their products' differences have the errors of numbers of size 1.
+        tensors = {"q": normal(shape_q, dtype), "k": normal(shape_k, dtype), "v": normal(shape_k, dtype, 0.5)}
         if not many:
             shape = [heads] if with_slopes == 1 else [count, heads]
             tensors["alibi_slopes"] = uniform(shape, F32) if with_slopes else None
@@ -3271,23 +3272,33 @@ def attention(book, op):
                 tensors |= {"cum_seq_q": values(ends_q, I32), f"cum_seq_{keys}": values(ends_k, I32)}
         elif customized:
             args |= {"head_num": heads, "input_layout": "BSND"}
+        stats = F32 if dtype in HALVES else dtype
         kept = {n: None for n in ("dropout_mask", "softmax_max", "softmax_sum", "softmax_out")} if customized else {}
         extra = {"return_debug_mask": False, "debug_attn_mask": None} if many else {}
 
         def forward(t):
-            result, lse = in_batches(t, name, cut_q, cut_k, layout, given, causal, windows)
+            result, lse = in_batches(widen(t), cut_q, cut_k, layout, given, causal, windows)
             lse = F.pad(lse, (0, rows_q - lse.shape[2]), value=-INF)
-            return (result,) if customized else (result, lse)
+            return (result.to(dtype),) if customized else (result.to(dtype), lse.to(stats))
 
         def backward(t):
-            leaves = [t[n].detach().clone().requires_grad_() for n in "qkv"]
-            result = forward({**t, **dict(zip("qkv", leaves))})[0]
-            return torch.autograd.grad(result, leaves, t["grad_out" if many else "grad_output"])
+            t = widen(t)
+            leaves = [t[n].requires_grad_() for n in "qkv"]
+            grad = t["grad_out" if many else "grad_output"]
+            result, lse = in_batches({**t, **dict(zip("qkv", leaves))}, cut_q, cut_k, layout, given, causal, windows)
+            # The function takes the mean of a row's gradients from the saved out, which was rounded; the gradient of
+            # lse is the row's shares.
+            moved = (grad * (result.detach() - t[out])).sum(-1)
+            rows = [moved[a:b] for a, b in cut_q] if packed else list(moved)
+            whole = (result * grad).sum()
+            for shift, row_lse in zip(rows, lse):
+                own = row_lse[:, :shift.shape[0]]
+                whole = whole + torch.where(own.isfinite(), own * shift.T, torch.zeros_like(own)).sum()
+            return [x.to(dtype) for x in torch.autograd.grad(whole, leaves)]
 
-        stats = F32 if dtype in HALVES else dtype
         results = [out] if customized else [out, "softmax_lse"]
         book.add(forward_name, name, forward, tensors, {**args, **kept, **extra}, results, None, {"softmax_lse": stats})
-        tensors = {**tensors, "grad_out" if many else "grad_output": normal(shape_q, dtype),
+        tensors = {**tensors, "grad_out" if many else "grad_output": normal(shape_q, dtype, 0.25),
                    out: derived(lambda t: forward(t)[0], dtype)}
         if not customized:
             tensors["softmax_lse"] = derived(lambda t: forward(t)[1], stats)
