@@ -309,8 +309,8 @@ class PlaceTest(ProgramTest):
         def limit():
             resource.setrlimit(resource.RLIMIT_FSIZE, (2048, 2048))
         self.write("mine.json", case_file(group("mine", [[n] for n in range(1, 101)])))
-        for command, file in (["test"], "journal.jsonl"), (["profile", "--no-roofs", "--passes", "1"], "profile.h5"), \
-                (["gen"], "add.h5"):
+        profile = ["profile", "--no-roofs", "--passes", "1", "--max-time", "0.002"]
+        for command, file in (["test"], "journal.jsonl"), (profile, "profile.h5"), (["gen"], "add.h5"):
             with self.subTest(command=command):
                 run = self.expect(2, *command, "--cases", "mine.json", preexec=limit)
                 self.assertRegex(run.err, f"{file}: .*File too large.*; raise the limit of file sizes \\(ulimit -f\\)")
