@@ -1,11 +1,9 @@
 /// diopi report: the results of the last run, from its journal.
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
-#include <filesystem>
 #include <memory>
 
 #include "commands.hpp"
-#include "core/suggest.hpp"
 #include "options.hpp"
 #include "report/audit_report.hpp"
 #include "report_output.hpp"
@@ -33,32 +31,11 @@ int run_audit(const ReportOptions& options) {
     return static_cast<int>(audit->is_usable() ? Exit::kPassed : Exit::kFailures);
 }
 
-/// Leaves the cases of the operators; an operator that the run does not have is refused.
-Status keep_operators(const CommonOptions& options, Journal& journal) {
-    auto operators = operators_of(options);
-    if (!operators.ok()) return operators.status();
-    std::vector<std::string> known;
-    for (const CaseResult& result : journal.results) known.push_back(result.op);
-    if (const std::string* item = operators->unmatched(known)) {
-        return bad_input(fmt::format("the run has no case of '{}'{}", *item, did_you_mean(*item, known)));
-    }
-    journal.header.cases -= static_cast<int64_t>(
-        std::erase_if(journal.results, [&](const CaseResult& result) { return !operators->matches(result.op); }));
-    return {};
-}
-
 int show_report(const ReportOptions& options) {
     if (!options.audit.empty()) return run_audit(options);
-    const std::string path = journal_path(options.common.run_folder);
-    if (!std::filesystem::exists(path)) {
-        return report_error(
-            bad_input("there is no journal at " + path + "; run diopi test first, or name its folder with --run"));
-    }
     if (Status s = check_report_output(options.output); !s.ok()) return report_error(s.error());
-    auto journal = read_journal(path);
+    auto journal = journal_of(options.common);
     if (!journal.ok()) return report_error(journal.error());
-    if (Status s = keep_operators(options.common, *journal); !s.ok()) return report_error(s.error());
-    for (const std::string& note : journal->notes) fmt::print(stderr, "diopi: {}\n", note);
     return print_report(std::move(*journal), options.output);
 }
 
@@ -79,10 +56,14 @@ void add_report_command(CLI::App& app, int& code) {
         "  diopi report add 'conv*'\n"
         "  diopi report --run nightly --junit report.xml\n"
         "  diopi report --audit ./libdiopi_impl.so\n"
+        "  diopi report matrix --format markdown\n"
+        "  diopi report diff last_week nightly\n"
         "  diopi report merge nightly/shard_* --into nightly/whole\n");
-    const CLI::App* merge = add_report_merge_command(*command, code);
-    command->callback([options, merge, &code] {
-        if (!merge->parsed()) code = show_report(*options);
+    add_report_merge_command(*command, code);
+    add_report_diff_command(*command, code);
+    add_report_matrix_command(*command, code);
+    command->callback([options, command, &code] {
+        if (command->get_subcommands().empty()) code = show_report(*options);
     });
 }
 

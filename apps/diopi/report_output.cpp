@@ -3,11 +3,32 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include <filesystem>
+
+#include "core/suggest.hpp"
 #include "journal/case_order.hpp"
-#include "options.hpp"
+#include "journal/merge.hpp"
 #include "report/run_report.hpp"
 
 namespace diopi {
+
+namespace {
+
+/// Leaves the cases of the operators; an operator that the run does not have is refused.
+Status keep_operators(const CommonOptions& options, Journal& journal) {
+    auto operators = operators_of(options);
+    if (!operators.ok()) return operators.status();
+    std::vector<std::string> known;
+    for (const CaseResult& result : journal.results) known.push_back(result.op);
+    if (const std::string* item = operators->unmatched(known)) {
+        return bad_input(fmt::format("the run has no case of '{}'{}", *item, did_you_mean(*item, known)));
+    }
+    journal.header.cases -= static_cast<int64_t>(
+        std::erase_if(journal.results, [&](const CaseResult& result) { return !operators->matches(result.op); }));
+    return {};
+}
+
+}  // namespace
 
 void add_report_output_options(CLI::App& command, ReportOutput& output) {
     command.add_option("--csv", output.csv, "path of the CSV")->capture_default_str();
@@ -22,6 +43,20 @@ Status check_report_output(const ReportOutput& output) {
         if (Status s = check_output_file(file); !s.ok()) return s;
     }
     return {};
+}
+
+Result<Journal> journal_of(const CommonOptions& options) {
+    const std::string& place = options.run_folder;
+    if (!std::filesystem::exists(place)) {
+        return bad_input("there is no journal at " + journal_path(place) +
+                         "; run diopi test first, or name its folder with --run");
+    }
+    auto run = read_run(place);
+    if (!run.ok()) return run.error();
+    for (const std::string& note : run->notes) fmt::print(stderr, "diopi: {}\n", note);
+    for (const std::string& gap : run->gaps) fmt::print(stderr, "diopi: {}\n", gap);
+    if (Status s = keep_operators(options, run->journal); !s.ok()) return s.error();
+    return std::move(run->journal);
 }
 
 int print_report(Journal journal, const ReportOutput& output) {

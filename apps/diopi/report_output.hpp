@@ -6,6 +6,7 @@
 
 #include "core/status.hpp"
 #include "journal/journal.hpp"
+#include "options.hpp"
 
 namespace CLI {
 class App;
@@ -30,7 +31,12 @@ void add_report_output_options(CLI::App& command, ReportOutput& output);
 /// Writes CSV and JUnit, prints the rest, cases in natural order; returns the exit code.
 int print_report(Journal journal, const ReportOutput& output);
 
-/// Adds `merge` to the report command.
+/// The run of --run, with the cases of the operators alone; says on stderr what could not be read.
+[[nodiscard]] Result<Journal> journal_of(const CommonOptions& options);
+
+/// Adds `merge`, `diff` and `matrix` to the report command.
 CLI::App* add_report_merge_command(CLI::App& report, int& code);
+CLI::App* add_report_diff_command(CLI::App& report, int& code);
+CLI::App* add_report_matrix_command(CLI::App& report, int& code);
 
 }  // namespace diopi

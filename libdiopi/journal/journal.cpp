@@ -66,6 +66,7 @@ Json encode(const StepResult& step) {
     if (!step.bundle.empty()) json["bundle"] = step.bundle;
     if (!step.absent.empty()) json["absent"] = step.absent;
     if (step.declined) json["declined"] = true;
+    if (!step.symbol.empty()) json["symbol"] = step.symbol;
     if (step.histories > 0) json["histories"] = step.histories;
     if (step.kind != FailureKind::kNone) json["kind"] = name(step.kind);
     if (step.adapted.calls > 0) json["adapted"] = encode(step.adapted);
@@ -138,6 +139,7 @@ StepResult decode_step(const Json& json) {
     step.bundle = json.value("bundle", "");
     step.absent = json.value("absent", "");
     step.declined = json.value("declined", false);
+    step.symbol = json.value("symbol", "");  // not in journals of older programs
     step.histories = json.value("histories", 0);
     step.kind = failure_kind(json.value("kind", ""));
     if (json.contains("adapted")) step.adapted = decode_adapted(json.at("adapted"));

@@ -203,4 +203,15 @@ Result<std::vector<NamedJournal>> read_journals(const std::vector<std::string>& 
 
 Result<Merge> merge_journals(std::vector<NamedJournal> shards) { return Merger().run(std::move(shards)); }
 
+Result<Merge> read_run(const std::string& place) {
+    auto journals = read_journals({place}, "");
+    if (!journals.ok()) return journals.error();
+    if (journals->size() > 1) return merge_journals(std::move(*journals));
+    Merge run;
+    run.journal = std::move(journals->front().journal);
+    run.notes = std::exchange(run.journal.notes, {});
+    sort_by_case(run.journal.results);
+    return run;
+}
+
 }  // namespace diopi

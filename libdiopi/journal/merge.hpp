@@ -31,6 +31,10 @@ struct Merge {
 [[nodiscard]] Result<std::vector<NamedJournal>> read_journals(const std::vector<std::string>& places,
                                                               const std::string& but);
 
+/// The run at a place: a run's folder, a journal, or a folder with the shards of one run, which are merged. The cases
+/// are in natural order of their ids.
+[[nodiscard]] Result<Merge> read_run(const std::string& place);
+
 /// Merges the shards of one run. Bad input when they are not of one run, when two journals of one shard have different
 /// verdicts, or when two shards share a case; the message names the two journals.
 [[nodiscard]] Result<Merge> merge_journals(std::vector<NamedJournal> shards);

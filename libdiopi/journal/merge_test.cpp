@@ -153,4 +153,25 @@ TEST_CASE("journals are found by file, by run folder and by the parent folder", 
                Contains("there is no journal in"));
 }
 
+TEST_CASE("the run at a place is a folder, a journal, or the shards in a folder", "[store][merge]") {
+    const TestFolder folder;
+    for (const int number : {1, 2}) {
+        const NamedJournal part = shard(number);
+        REQUIRE(JournalWriter::create(folder / part.path, part.journal.header, part.journal.results).ok());
+    }
+    const auto whole = read_run(folder.path());
+    REQUIRE(whole.ok());
+    CHECK(ids_of(whole->journal) == std::vector<std::string>{"a.1", "a.2", "a.3", "a.4"});
+    for (const std::string& place : {folder / "shard_1", journal_path(folder / "shard_1")}) {
+        const auto part = read_run(place);
+        REQUIRE(part.ok());
+        CHECK(ids_of(part->journal) == std::vector<std::string>{"a.1", "a.4"});
+        CHECK(part->journal.header.cases == 2);
+        CHECK(part->gaps.empty());
+    }
+    const auto none = read_run(folder / "nothing");
+    REQUIRE_FALSE(none.ok());
+    CHECK_THAT(none.error().message, Contains("there is nothing at"));
+}
+
 }  // namespace diopi

@@ -34,6 +34,7 @@ struct StepResult {
     uint64_t hash = 0;                      ///< of its results' bits, if it is wanted and they must be repeatable
     int histories = 0;                      ///< kinds of calls before it that did not change its results
     bool declined = false;                  ///< the library has the function and declined this call
+    std::string symbol = {};                ///< the C function: "diopiAddScalar"; empty if the call was not planned
 };
 
 /// The whole case. Its verdict is the worst of its steps.

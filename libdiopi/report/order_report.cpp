@@ -28,7 +28,7 @@ std::string cause_of(const OrderFinding& found) {
 }
 
 /// The command that repeats the verdict; empty if the cause is not known.
-std::string repeat_command(const OrderFinding& found, const std::string& options) {
+std::string command_of(const OrderFinding& found, const std::string& options) {
     if (!is_explained(found)) return "";
     const std::string cases = found.after.empty()
                                   ? "--case " + found.case_id
@@ -47,7 +47,7 @@ std::string order_report(const OrderRecord& record, const Screen& screen) {
     std::string text = table.empty() ? "" : table.render(screen);
     for (const OrderFinding& found : record.found) {
         if (!is_explained(found)) continue;
-        text += fmt::format("\n{} {}\n    {}\n", found.case_id, cause_of(found), repeat_command(found, record.options));
+        text += fmt::format("\n{} {}\n    {}\n", found.case_id, cause_of(found), command_of(found, record.options));
     }
     return text + fmt::format("{}{} of {} cases depend on the order or on addresses, {} fail alone, {:.1f} s\n",
                               record.found.empty() ? "" : "\n", record.found.size(), record.cases, record.failures,
@@ -65,7 +65,7 @@ std::string order_json(const OrderRecord& record) {
                         {"after", found.after},
                         {"addresses", found.addresses ? Json(*found.addresses) : Json()},
                         {"fewest", found.fewest},
-                        {"repeat", repeat_command(found, record.options)}});
+                        {"repeat", command_of(found, record.options)}});
     }
     const Json out = {{"cases", record.cases},
                       {"fail_alone", record.failures},

@@ -62,6 +62,7 @@ StepResult run_step(const Case& c, CaseSteps& steps, const StepRules& rules, Pla
     }
     if (name == steps.names().back()) steps.release_inputs();
     result.function = step->function;
+    result.symbol = step->call.row->function;
     if (c.bad) {
         apply(*c.bad, *step);
         run_bad_call(rules, *step, placement, result);
