@@ -19,6 +19,7 @@ for argument in "$@"; do
         --tests)
             packages+=(
                 catch2 libbenchmark-dev
+                chromium                          # opens the page of diopi report --html
                 opencl-headers pocl-opencl-icd    # for examples/opencl: OpenCL on the processor
                 python3 python3-h5py              # also for scripts that read baselines
             ) ;;

@@ -8,6 +8,7 @@
 #include "core/suggest.hpp"
 #include "journal/case_order.hpp"
 #include "journal/merge.hpp"
+#include "report/html_page.hpp"
 #include "report/run_report.hpp"
 
 namespace diopi {
@@ -33,13 +34,15 @@ Status keep_operators(const CommonOptions& options, Journal& journal) {
 void add_report_output_options(CLI::App& command, ReportOutput& output) {
     command.add_option("--csv", output.csv, "path of the CSV")->capture_default_str();
     command.add_option("--junit", output.junit, "also write JUnit XML");
+    command.add_option("--html", output.html, "also write one page for a browser, which needs no network")
+        ->type_name("FILE");
     command.add_flag("--json", output.json, "print JSON on stdout, nothing else");
     command.add_flag("-q,--quiet", output.quiet, "print no table");
     add_form_options(command, output.format, output.durations);
 }
 
 Status check_report_output(const ReportOutput& output) {
-    for (const std::string& file : {output.csv, output.junit}) {
+    for (const std::string& file : {output.csv, output.junit, output.html}) {
         if (Status s = check_output_file(file); !s.ok()) return s;
     }
     return {};
@@ -62,6 +65,7 @@ Result<Journal> journal_of(const CommonOptions& options) {
 int print_report(Journal journal, const ReportOutput& output) {
     sort_by_case(journal.results);
     Status s = write_report_files({output.csv, output.junit}, journal.results, journal.header.repeat);
+    if (s.ok() && !output.html.empty()) s = write_html(output.html, journal);
     if (!s.ok()) return report_error(s.error());
     if (output.json) {
         fmt::print("{}\n", journal_json(journal));

@@ -17,6 +17,7 @@ namespace diopi {
 struct ReportOutput {
     std::string csv = "error_report.csv";
     std::string junit;
+    std::string html;
     bool json = false;
     bool quiet = false;
     std::string format = "table";
@@ -28,7 +29,7 @@ void add_report_output_options(CLI::App& command, ReportOutput& output);
 /// Refuses files that cannot be written, before any is written.
 [[nodiscard]] Status check_report_output(const ReportOutput& output);
 
-/// Writes CSV and JUnit, prints the rest, cases in natural order; returns the exit code.
+/// Writes CSV, JUnit and HTML, prints the rest, cases in natural order; returns the exit code.
 int print_report(Journal journal, const ReportOutput& output);
 
 /// The run of --run, with the cases of the operators alone; says on stderr what could not be read.

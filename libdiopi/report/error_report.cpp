@@ -24,7 +24,7 @@ const Deviation* worst_of(const std::vector<Deviation>& deviations) {
     return worst == deviations.end() ? nullptr : &*worst;
 }
 
-std::string one_line(std::string text) {
+std::string in_one_line(std::string text) {
     std::ranges::replace_if(
         text, [](char c) { return c == '\n' || c == '\r' || c == '\t'; }, ' ');
     return text;
@@ -78,13 +78,13 @@ std::vector<Fault> faults_of(const CaseResult& result) {
     for (const StepResult& step : result.steps) {
         if (step.verdict == Verdict::kPassed) continue;
         const std::string& reason = step.reason.empty() ? result.reason : step.reason;
-        faults.push_back({&result, step.function, step.step, step.verdict, one_line(reason), worst_of(step.deviations),
-                          step.bundle, step.kind});
+        faults.push_back({&result, step.function, step.step, step.verdict, in_one_line(reason),
+                          worst_of(step.deviations), step.bundle, step.kind});
         explained = explained || step.verdict == result.verdict;
     }
     if (!explained) {
         faults.push_back(
-            {&result, result.op, "", result.verdict, one_line(result.reason), nullptr, result.bundle, result.kind});
+            {&result, result.op, "", result.verdict, in_one_line(result.reason), nullptr, result.bundle, result.kind});
     }
     return faults;
 }
@@ -172,7 +172,7 @@ std::string unrun_report(const std::vector<CaseResult>& results, const Screen& s
     std::map<std::string, std::map<std::string, int64_t>> skipped;  // by reason and operator: cases
     std::map<std::string, int64_t> lacking;
     for (const CaseResult& result : results) {
-        if (result.verdict == Verdict::kSkipped) ++skipped[one_line(result.reason)][result.op];
+        if (result.verdict == Verdict::kSkipped) ++skipped[in_one_line(result.reason)][result.op];
         if (result.verdict == Verdict::kNotImplemented) ++lacking[result.op];
     }
     std::string text;

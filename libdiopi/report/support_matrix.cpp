@@ -44,41 +44,32 @@ Aspect aspect_of(const StepResult& step) {
     return step.step == "backward" ? Aspect::kBackward : Aspect::kForward;
 }
 
+unsigned bit(Aspect aspect) { return 1u << static_cast<unsigned>(aspect); }
+
+/// The aspects that describe a case rather than its steps.
+unsigned properties_of(const CaseResult& result, const RunHeader& run) {
+    unsigned bits = 0;
+    if (has_views(result) || has_option(run, "--strided")) bits |= bit(Aspect::kStrided);
+    if (has_option(run, "--nhwc")) bits |= bit(Aspect::kChannelsLast);
+    if (has_shape(result, is_empty)) bits |= bit(Aspect::kEmpty);
+    if (has_shape(result, is_zero_dim)) bits |= bit(Aspect::kZeroDim);
+    return bits;
+}
+
 void add_case(const CaseResult& result, const RunHeader& run, SupportRow& row) {
     const auto cell = [&](Aspect aspect) -> SupportCell& { return row.cells[static_cast<size_t>(aspect)]; };
     for (const StepResult& step : result.steps) cell(aspect_of(step)).add(step.verdict);
     if (result.steps.empty()) cell(Aspect::kForward).add(result.verdict);
-    if (has_views(result) || has_option(run, "--strided")) cell(Aspect::kStrided).add(result.verdict);
-    if (has_option(run, "--nhwc")) cell(Aspect::kChannelsLast).add(result.verdict);
-    if (has_shape(result, is_empty)) cell(Aspect::kEmpty).add(result.verdict);
-    if (has_shape(result, is_zero_dim)) cell(Aspect::kZeroDim).add(result.verdict);
+    const unsigned properties = properties_of(result, run);
+    for (const Aspect aspect : kAspects) {
+        if ((properties & bit(aspect)) != 0) cell(aspect).add(result.verdict);
+    }
 }
 
 std::vector<std::string> words_of(const SupportRow& row) {
     std::vector<std::string> words;
     for (const SupportCell& cell : row.cells) words.emplace_back(cell.word());
     return words;
-}
-
-/// A row of the table: the dtypes of an operator whose cells have the same words.
-struct SharedRow {
-    std::string op;
-    std::vector<std::string> words, dtypes;
-};
-
-std::vector<SharedRow> shared_rows(const SupportMatrix& matrix) {
-    std::vector<SharedRow> shared;
-    for (const SupportRow& row : matrix.rows) {
-        const std::vector<std::string> words = words_of(row);
-        const auto same = std::ranges::find_if(
-            shared, [&](const SharedRow& each) { return each.op == row.op && each.words == words; });
-        if (same == shared.end()) {
-            shared.push_back({row.op, words, {row.dtype}});
-        } else {
-            same->dtypes.push_back(row.dtype);
-        }
-    }
-    return shared;
 }
 
 Style row_style(const std::vector<std::string>& words) {
@@ -101,9 +92,9 @@ std::vector<std::string> lines_of(const std::vector<std::string>& names, size_t 
 }
 
 /// The columns of the screen that the dtypes may take.
-size_t dtypes_width(const std::vector<SharedRow>& rows, const Screen& screen) {
+size_t dtypes_width(const std::vector<SharedSupport>& rows, const Screen& screen) {
     size_t taken = 0;
-    for (const SharedRow& row : rows) taken = std::max(taken, row.op.size());
+    for (const SharedSupport& row : rows) taken = std::max(taken, row.op.size());
     for (const std::string_view aspect : kAspectNames) taken += kColumnGap + aspect.size();
     const auto width = static_cast<size_t>(screen.width);
     return width > taken + kColumnGap ? width - taken - kColumnGap : 0;
@@ -115,9 +106,9 @@ std::string table_text(const SupportMatrix& matrix, const Screen& screen) {
     columns.push_back({"dtypes"});
     Table table(std::move(columns));
     std::map<std::string, int64_t> totals;
-    const std::vector<SharedRow> shared = shared_rows(matrix);
+    const std::vector<SharedSupport> shared = shared_support(matrix);
     const size_t width = dtypes_width(shared, screen);
-    for (const SharedRow& row : shared) {
+    for (const SharedSupport& row : shared) {
         std::vector<std::string> cells = {row.op};
         cells.insert(cells.end(), row.words.begin(), row.words.end());
         for (std::string& line : lines_of(row.dtypes, width)) {
@@ -145,7 +136,7 @@ std::string markdown_text(const SupportMatrix& matrix) {
     std::string text = fmt::format("| operator | {} | dtypes |\n|---|", fmt::join(kAspectNames, " | "));
     for (size_t i = 0; i <= kAspectNames.size(); ++i) text += "---|";
     text += "\n";
-    for (const SharedRow& row : shared_rows(matrix)) {
+    for (const SharedSupport& row : shared_support(matrix)) {
         text += fmt::format("| {} | {} | {} |\n", markdown_cell(row.op), fmt::join(row.words, " | "),
                             markdown_cell(fmt::format("{}", fmt::join(row.dtypes, " "))));
     }
@@ -221,6 +212,27 @@ SupportMatrix support_of(const Journal& journal) {
         matrix.rows.push_back(std::move(row));
     }
     return matrix;
+}
+
+unsigned aspects_of(const CaseResult& result, const RunHeader& run) {
+    unsigned bits = properties_of(result, run);
+    for (const StepResult& step : result.steps) bits |= bit(aspect_of(step));
+    return result.steps.empty() ? bits | bit(Aspect::kForward) : bits;
+}
+
+std::vector<SharedSupport> shared_support(const SupportMatrix& matrix) {
+    std::vector<SharedSupport> shared;
+    for (const SupportRow& row : matrix.rows) {
+        const std::vector<std::string> words = words_of(row);
+        const auto same = std::ranges::find_if(
+            shared, [&](const SharedSupport& each) { return each.op == row.op && each.words == words; });
+        if (same == shared.end()) {
+            shared.push_back({row.op, words, {row.dtype}});
+        } else {
+            same->dtypes.push_back(row.dtype);
+        }
+    }
+    return shared;
 }
 
 std::string matrix_text(const SupportMatrix& matrix, MatrixFormat format, const Screen& screen) {

@@ -41,8 +41,19 @@ struct SupportMatrix {
     std::vector<SupportRow> rows;  ///< by operator and dtype
 };
 
+/// Dtypes of an operator whose cells have the same words.
+struct SharedSupport {
+    std::string op;
+    std::vector<std::string> words, dtypes;
+};
+
+/// The aspects of a case as bits, 1 << Aspect.
+[[nodiscard]] unsigned aspects_of(const CaseResult& result, const RunHeader& run);
+
 /// Bad calls are left out: a refusal is no lack of support.
 [[nodiscard]] SupportMatrix support_of(const Journal& journal);
+
+[[nodiscard]] std::vector<SharedSupport> shared_support(const SupportMatrix& matrix);
 
 enum class MatrixFormat { kTable, kMarkdown, kCsv, kJson };
 

@@ -1,6 +1,10 @@
-"""diopi report diff and diopi report matrix."""
+"""diopi report diff, diopi report matrix and diopi report --html."""
 import csv
+import html.parser
 import io
+import json
+import re
+import subprocess
 import unittest
 
 from program import ProgramTest, allocated, case_file, group
@@ -89,6 +93,82 @@ class MatrixTest(ReportTest):
         self.expect(2, "report", "matrix", "--run", "nowhere", err="run diopi test first")
         self.run_cases("run")
         self.expect(2, "report", "matrix", "--run", "run", "adx", err="the run has no case of 'adx'")
+
+
+class Element(html.parser.HTMLParser):
+    """The page after its scripts ran: how often each tag occurs, the text of the ids, and what would be loaded."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.loads, self.text = {}, [], {}
+        self.path = []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        attrs = dict(attrs)
+        self.tags[tag] = self.tags.get(tag, 0) + 1
+        self.loads += [attrs[name] for name in ("src", "href") if name in attrs and not attrs[name].startswith("#")]
+        if "id" in attrs:
+            self.path.append(attrs["id"])
+
+    def handle_data(self, data):
+        for name in self.path[-1:]:
+            self.text[name] = self.text.get(name, "") + data
+
+
+class PageTest(ReportTest):
+    """A page in headless Chromium."""
+
+    def page(self, run):
+        self.diopi("report", "--run", run, "--html", "page.html", "--quiet")
+        return (self.folder / "page.html").read_text()
+
+    def open_page(self):
+        """The page as Chromium shows it; an error on its console fails."""
+        run = subprocess.run(["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr",
+                              f"--user-data-dir={self.folder}/chromium", "--virtual-time-budget=5000", "--dump-dom",
+                              f"file://{self.folder}/page.html"], capture_output=True, text=True, timeout=120)
+        self.assertNotIn("CONSOLE", run.stderr)
+        self.assertIn("<main>", run.stdout, run.stderr)
+        return run.stdout
+
+    def test_the_page_shows_verdicts_failures_support_and_times(self):
+        self.run_cases("run", code=1, faults=FAULT)
+        self.page("run")
+        shown = Element(self.open_page())
+        self.assertEqual(shown.tags["details"], 2)
+        self.assertEqual(shown.tags["section"], 5)
+        self.assertIn("4 passed, 2 crashed", shown.text["overview-title"])
+        self.assertIn("diopi test --case ops/mine.add.0", shown.text["failure-list"])
+        self.assertIn("FAIL", shown.text["matrix-table"])
+        self.assertIn("add", shown.text["accuracy-table"])
+        self.assertIn("mul", shown.text["time-table"])
+        self.assertEqual(shown.loads, [])
+
+    def test_markup_in_names_stays_text(self):
+        self.run_cases("run", code=1, faults=FAULT)
+        journal = self.folder / "run/journal.jsonl"
+        evil = "</script><img src=x onerror=document.title=1>"
+        journal.write_text(journal.read_text().replace("ops/mine.add", f"ops/{evil}.add"))
+        self.assertEqual(self.page("run").count("</script>"), 2)
+        dom = self.open_page()
+        self.assertNotIn("img", Element(dom).tags)
+        self.assertNotIn("<title>1<", dom)
+        self.assertIn("&lt;img", dom)
+
+    def test_a_page_stands_alone_and_lists_every_case(self):
+        self.run_cases("run")
+        text = self.page("run")
+        self.assertNotIn("{{", re.sub(r"<script.*", "", text, flags=re.S))
+        self.assertNotRegex(text.replace("http://www.w3.org/2000/svg", ""), "https?://")
+        data = json.loads(re.search(r'id="data">(.*?)</script>', text).group(1))
+        self.assertEqual(data["counts"], [len(SIZES) * 2, 0, 0, 0, 0, 0, 0])
+        self.assertEqual({group[5] for group in data["groups"]}, {"0-2"})
+        self.assertEqual(data["prefixes"], ["ops/mine.add.", "ops/mine.mul."])
+
+    def test_a_page_that_cannot_be_written_is_refused_before_the_report(self):
+        self.run_cases("run")
+        self.expect(2, "report", "--run", "run", "--html", "run", err="run")
 
 
 if __name__ == "__main__":
