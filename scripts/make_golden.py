@@ -3189,13 +3189,29 @@ FUSED_LAYERS = [(2, 2, 4, 1, 9, 4, 10000.0), (4, 1, 6, 2, 8, 4, 100.0), (3, 3, 3
                 (2, 1, 5, 1, 68, 2, 10000.0)]
 
 
+def signed_choice(rows, columns, dtype):
+    """A matrix whose columns have one element, 1 or -1."""
+    def draw(t):
+        return torch.zeros(rows, columns).scatter(0, torch.randint(0, rows, [1, columns]),
+                                                  torch.randint(0, 2, [1, columns]).float() * 2 - 1).to(dtype)
+    return draw
+
+
+def layer_of(dtype, row):
+    """In half types nothing is rotated: q, k and v are numbers of inoutput, whose rounding, which is left open, does
+    nothing."""
+    return (*row[:5], 0, row[6]) if dtype in HALVES else row
+
+
 def layer_tensors(dtype, batch, tokens, row):
     """The tensors of an attention layer; q and k are of size one."""
     heads, shared, size, layers, room, _, _ = row
     width, columns = heads * size, (heads + 2 * shared) * size
-    cache = [layers, batch, shared, room, size]
-    return {"inoutput": normal([tokens, width], dtype), "qkv_weight": normal([width, columns], dtype, width ** -0.5),
-            "qkv_bias": normal([columns], dtype) if shared == heads else None,
+    cache, biased = [layers, batch, shared, room, size], shared == heads and dtype not in HALVES
+    return {"inoutput": normal([tokens, width], dtype),
+            "qkv_weight": signed_choice(width, columns, dtype) if dtype in HALVES else
+            normal([width, columns], dtype, width ** -0.5),
+            "qkv_bias": normal([columns], dtype) if biased else None,
             "key_cache": normal(cache, dtype), "value_cache": normal(cache, dtype)}
 
 
@@ -3237,6 +3253,7 @@ def fused_context_attention(book):
     book.is_formula = True
     rows = list(zip(FUSED_LAYERS, [(2, 5, 5), (1, 3, 7), (2, 1, 6), (1, 4, 68)]))
     for dtype, (row, (batch, new, count)) in crossed(FLOATS, rows, 2):
+        row = layer_of(dtype, row)
         tokens = [(b * new + i, b, count - new + i, count - new + i) for b in range(batch) for i in range(new)]
         book.add("diopiFusedContextAttentionInp", f"{tag(dtype)}_{batch}x{new}of{count}",
                  in_float64(lambda t: attention_layer(t, row, tokens)), layer_tensors(dtype, batch, batch * new, row),
@@ -3249,6 +3266,7 @@ def fused_decoder_attention(book):
     rows = list(zip(FUSED_LAYERS, [([3, 8, 0], [0, 0, 1], True), ([5], None, False), ([6, 6], None, True),
                                    ([66], [0], False)]))
     for dtype, (row, (lengths, ended, padded)) in crossed(FLOATS, rows, 2):
+        row = layer_of(dtype, row)
         step, batch = max(lengths) + 1, len(lengths)
         padding = [step - 1 - n for n in lengths] if padded else [0] * batch
         tokens = [(b, b, n, step - 1 - padding[b]) for b, n in enumerate(lengths) if not (ended and ended[b])]
