@@ -3184,9 +3184,103 @@ def matmul_all_reduce(book):
         book.add("diopiMatmulAllReduce", f"{tag(dtype)}_{m}x{k}x{n}", in_float64(run), tensors, args, ["out"])
 
 
+# heads of q, of k, size, layers, room, rotated numbers, rope_theta
+FUSED_LAYERS = [(2, 2, 4, 1, 9, 4, 10000.0), (4, 1, 6, 2, 8, 4, 100.0), (3, 3, 3, 2, 7, 0, 1.0),
+                (2, 1, 5, 1, 68, 2, 10000.0)]
+
+
+def signed_choice(rows, columns, dtype):
+    """A matrix whose columns have one element, 1 or -1."""
+    def draw(t):
+        return torch.zeros(rows, columns).scatter(0, torch.randint(0, rows, [1, columns]),
+                                                  torch.randint(0, 2, [1, columns]).float() * 2 - 1).to(dtype)
+    return draw
+
+
+def layer_of(dtype, row):
+    """In half types nothing is rotated: q, k and v are numbers of inoutput, whose rounding, which is left open, does
+    nothing."""
+    return (*row[:5], 0, row[6]) if dtype in HALVES else row
+
+
+def layer_tensors(dtype, batch, tokens, row):
+    """The tensors of an attention layer; q and k are of size one."""
+    heads, shared, size, layers, room, _, _ = row
+    width, columns = heads * size, (heads + 2 * shared) * size
+    cache, biased = [layers, batch, shared, room, size], shared == heads and dtype not in HALVES
+    return {"inoutput": normal([tokens, width], dtype),
+            "qkv_weight": signed_choice(width, columns, dtype) if dtype in HALVES else
+            normal([width, columns], dtype, width ** -0.5),
+            "qkv_bias": normal([columns], dtype) if biased else None,
+            "key_cache": normal(cache, dtype), "value_cache": normal(cache, dtype)}
+
+
+def layer_numbers(row):
+    heads, shared, size, layers, room, turned, theta = row
+    return {"workspace": None, "workspace_size": -1, "fusion_level": 0, "layer_id": layers - 1, "local_head_num": heads,
+            "local_kv_head_num": shared, "size_per_head": size, "max_seq_len": room, "rotary_embedding": turned,
+            "rope_theta": theta}
+
+
+def rotated_pairs(x, position, turned, theta):
+    """Turns the pairs of neighbours among the first numbers of each head (heads, size), as complex numbers."""
+    pairs = torch.complex(x[:, :turned:2], x[:, 1:turned:2])
+    angles = position * theta ** (-torch.arange(0, turned, 2, dtype=x.dtype) / max(turned, 1))
+    moved = torch.view_as_real(pairs * torch.polar(torch.ones_like(angles), angles)).flatten(1)
+    return torch.cat([moved, x[:, turned:]], 1)
+
+
+def attention_layer(t, row, tokens):
+    """tokens: of each row that is computed, its number, sequence, position, and the position of its rotation. A stored
+    number is rounded when the function returns, so that the later rows may see either."""
+    heads, shared, size, layers, _, turned, theta = row
+    keys, stored, out = t["key_cache"][layers - 1], t["value_cache"][layers - 1], t["inoutput"].clone()
+    qkv = t["inoutput"] @ t["qkv_weight"] + (0 if t["qkv_bias"] is None else t["qkv_bias"])
+    for number, b, place, turn in tokens:
+        q, k, v = qkv[number].reshape(-1, size).split([heads, shared, shared])
+        keys[b, :, place] = rotated_pairs(k, turn, turned, theta)
+        stored[b, :, place] = v
+        q = rotated_pairs(q, turn, turned, theta)
+        seen = (x[b, :, :place + 1].repeat_interleave(heads // shared, 0) for x in (keys, stored))
+        out[number] = torch.cat([attended(one[None], *both)[0] for one, *both in zip(q, *seen)])
+    return out, t["key_cache"], t["value_cache"]
+
+
+CHANGED_BY_LAYER = ["inoutput", "key_cache", "value_cache"]
+
+
+def fused_context_attention(book):
+    book.is_formula = True
+    rows = list(zip(FUSED_LAYERS, [(2, 5, 5), (1, 3, 7), (2, 1, 6), (1, 4, 68)]))
+    for dtype, (row, (batch, new, count)) in crossed(FLOATS, rows, 2):
+        row = layer_of(dtype, row)
+        tokens = [(b * new + i, b, count - new + i, count - new + i) for b in range(batch) for i in range(new)]
+        book.add("diopiFusedContextAttentionInp", f"{tag(dtype)}_{batch}x{new}of{count}",
+                 in_float64(lambda t: attention_layer(t, row, tokens)), layer_tensors(dtype, batch, batch * new, row),
+                 {**layer_numbers(row), "pre_work": None, "pre_work_size": -1, "is_prepared": False, "max_q_len": new,
+                  "max_kv_len": count}, CHANGED_BY_LAYER)
+
+
+def fused_decoder_attention(book):
+    book.is_formula = True
+    rows = list(zip(FUSED_LAYERS, [([3, 8, 0], [0, 0, 1], True), ([5], None, False), ([6, 6], None, True),
+                                   ([66], [0], False)]))
+    for dtype, (row, (lengths, ended, padded)) in crossed(FLOATS, rows, 2):
+        row = layer_of(dtype, row)
+        step, batch = max(lengths) + 1, len(lengths)
+        padding = [step - 1 - n for n in lengths] if padded else [0] * batch
+        tokens = [(b, b, n, step - 1 - padding[b]) for b, n in enumerate(lengths) if not (ended and ended[b])]
+        sequences = {"finished": values(ended, BOOL) if ended else None, "sequence_lengths": values(lengths, I32),
+                     "total_padding_tokens": values(padding, I32) if padded else None}
+        book.add("diopiFusedDecoderAttentionInp", f"{tag(dtype)}_{label(lengths)}",
+                 in_float64(lambda t: attention_layer(t, row, tokens)),
+                 {**layer_tensors(dtype, batch, batch, row), **sequences}, {**layer_numbers(row), "step": step},
+                 CHANGED_BY_LAYER)
+
+
 OPERATORS |= {f.__name__: f for f in (
     rotary_emb, rotary_emb_v2, rms_norm, root_mean_square_norm, fused_add_root_mean_square_norm, scaled_masked_softmax,
-    fused_silu_ffn, matmul_all_reduce)}
+    fused_silu_ffn, matmul_all_reduce, fused_context_attention, fused_decoder_attention)}
 
 
 # ---- attention of whole sequences: PyTorch 1.13 has it for GPUs only, so that the formula stands here ----

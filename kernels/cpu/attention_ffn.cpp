@@ -47,19 +47,10 @@ namespace {
 
 FORMULAS(DIOPI_FORMULA)
 
-/// The parts of a workspace begin at such addresses.
-constexpr int64_t kAlignment = 64;
-
 /// Bytes of the two tensors (tokens, inter) between the products, and of the way to an aligned address.
 int64_t workspace_of(const SiluFfn& a, bool wide) {
     const int64_t numel = a.tokens() * a.inter();
-    return numel == 0 ? 0 : 2 * numel * (wide ? 8 : 4) + kAlignment;
-}
-
-template <class T>
-T* aligned(std::byte* memory) {
-    const auto address = reinterpret_cast<uintptr_t>(memory);
-    return reinterpret_cast<T*>((address + kAlignment - 1) / kAlignment * kAlignment);
+    return numel == 0 ? 0 : 2 * numel * (wide ? 8 : 4) + kWorkspaceAlignment;
 }
 
 /// The products with weight1 and weight3 are of elements P, all else computes in T.

@@ -209,3 +209,54 @@ TEST_CASE("attention and its gradients have the same bits for any number of thre
     CHECK((found[0] == found[1]));
     CHECK((found[0] == found[2]));
 }
+
+TEST_CASE("customized attention and its gradients are the same in each layout", "[attention]") {
+    constexpr int64_t kBatch = 2, kRows = 70, kHeads = 4, kShared = 2, kDim = 5;
+    // (batch, rows, heads, size) in the order of the layout.
+    const auto in_layout = [](const TensorPtr& x, const std::string& layout) {
+        const Shape& s = x->shape;
+        const Values from = values(*x);
+        Values to(from.size());
+        for (int64_t i = 0; i < x->numel(); ++i) {
+            const int64_t c = i % s[3], head = i / s[3] % s[2], row = i / (s[3] * s[2]) % s[1],
+                          b = i / (s[3] * s[2] * s[1]);
+            int64_t at = i;
+            if (layout == "BNSD") at = ((b * s[2] + head) * s[1] + row) * s[3] + c;
+            if (layout == "SBH") at = ((row * s[0] + b) * s[2] + head) * s[3] + c;
+            to[static_cast<size_t>(at)] = from[static_cast<size_t>(i)];
+        }
+        Shape shape = s;
+        if (layout == "BNSD") shape = {s[0], s[2], s[1], s[3]};
+        if (layout == "BSH") shape = {s[0], s[1], s[2] * s[3]};
+        if (layout == "SBH") shape = {s[1], s[0], s[2] * s[3]};
+        return tensor(shape, x->dtype, to);
+    };
+    const Shape queries = {kBatch, kRows, kHeads, kDim}, keys = {kBatch, kRows, kShared, kDim};
+    const auto run = [&](const std::string& layout) {
+        diopiContext ctx(cpu_device());
+        const auto given = [&](const Shape& shape, uint32_t seed) {
+            return in_layout(random(shape, Dtype::float64, seed), layout);
+        };
+        const auto q = given(queries, 1), k = given(keys, 2), v = given(keys, 3), grad = given(queries, 4);
+        const auto out = unwritten(q->shape, q->dtype), grad_q = unwritten(q->shape, q->dtype);
+        const auto grad_k = unwritten(k->shape, k->dtype), grad_v = unwritten(v->shape, v->dtype);
+        REQUIRE(cpu::diopiCustomizedFlashAttention(&ctx, out.get(), nullptr, nullptr, nullptr, nullptr, nullptr,
+                                                   q.get(), k.get(), v.get(), nullptr, nullptr, 0, 0.5F, true, 20, -1,
+                                                   kHeads, layout.c_str()) == diopiSuccess);
+        REQUIRE(cpu::diopiCustomizedFlashAttentionBackward(&ctx, grad_q.get(), grad_k.get(), grad_v.get(), grad.get(),
+                                                           q.get(), k.get(), v.get(), nullptr, out.get(), nullptr,
+                                                           nullptr, nullptr, nullptr, nullptr, 0, 0.5F, true, 20, -1,
+                                                           kHeads, layout.c_str()) == diopiSuccess);
+        return std::vector<TensorPtr>{out, grad_q, grad_k, grad_v};
+    };
+    const auto plain = run("BSND");
+    for (const char* layout : {"BNSD", "BSH", "SBH"}) {
+        const auto found = run(layout);
+        for (size_t i = 0; i < plain.size(); ++i) {
+            const Shape& shape = i < 2 ? queries : keys;
+            const auto wanted = in_layout(tensor(shape, Dtype::float64, values(*plain[i])), layout);
+            INFO(layout << ", result " << i);
+            CHECK((values(*found[i]) == values(*wanted)));
+        }
+    }
+}

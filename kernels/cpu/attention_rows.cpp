@@ -193,7 +193,7 @@ struct Seen {
     bool all;
 
     HWY_INLINE void choose(const AttendedRows<E>& a, int64_t query, const Block<E>& block, ComputeOf<E>* scores) {
-        const int64_t end = a.causal ? std::min(block.count, query + 1 - block.first) : block.count;
+        const int64_t end = a.causal ? std::min(block.count, a.history + query + 1 - block.first) : block.count;
         count = std::max<int64_t>(end, 0);
         all = count == block.count;
         if (all && a.hidden == nullptr) return;
@@ -282,7 +282,8 @@ void attend(const AttendedRows<E>& a, ComputeOf<E>* workspace) {
     const State<ComputeOf<E>> state(workspace, a.rows(), a.dim);
     load_queries(a, state);
     const int64_t per_head = a.queries * a.group;
-    const int64_t end = a.causal ? std::min(a.keys.count, a.first_query + a.queries) : a.keys.count;
+    const int64_t seen = a.history + a.first_query + a.queries;  // by the last query, if causal
+    const int64_t end = a.causal ? std::min(a.keys.count, seen) : a.keys.count;
     for (int64_t j = 0; j < end; j += kBlock) {
         const Block<E> block(a, j, std::min(kBlock, end - j));
         for (int64_t h = 0; h < a.head_count; ++h) {

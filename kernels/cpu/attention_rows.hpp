@@ -28,7 +28,8 @@ struct AttendedRows {
     operands::KeyRows keys;
     const uint8_t* hidden = nullptr;  ///< of the sequence's first query, one for each key; null: none
     int64_t hidden_pitch = 0;         ///< from one query to the next
-    bool causal = false;              ///< query i sees the keys 0 to i
+    bool causal = false;              ///< query i sees the keys 0 to history + i
+    int64_t history = 0;              ///< keys before that of query 0
     int64_t first_query = 0, queries = 1;
     int64_t first_head = 0, head_count = 1;  ///< of the keys
     /// The scores of the sequence's only query: of head 0, `scores_pitch` from one head to the next.

@@ -2,6 +2,8 @@
 /// and cuda.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <string_view>
 
 #include "kernels/operands/view.hpp"
@@ -13,6 +15,15 @@ namespace diopi::operands {
     if (bytes >= 0) return false;
     bytes = wanted;
     return true;
+}
+
+/// Memory for vectors begins at such addresses. A workspace may begin anywhere: it has so many bytes more than it
+/// needs.
+inline constexpr int64_t kWorkspaceAlignment = 64;
+template <class T>
+[[nodiscard]] T* aligned(std::byte* memory) {
+    const auto address = reinterpret_cast<uintptr_t>(memory);
+    return reinterpret_cast<T*>((address + kWorkspaceAlignment - 1) / kWorkspaceAlignment * kWorkspaceAlignment);
 }
 
 /// The address of a workspace; null where none is wanted. Refuses one with fewer bytes than wanted, by the number that

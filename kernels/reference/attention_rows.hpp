@@ -24,9 +24,9 @@ T attention_scale(int64_t d) {
     return 1.0 / sqrt(T(static_cast<double>(d)));
 }
 
-/// scale * sum(q * k) over d numbers.
-template <class T>
-T attention_score(const double* q, const double* k, int64_t d, const T& scale) {
+/// scale * sum(q * k) over d numbers, exact ones or of T.
+template <class T, class Number>
+T attention_score(const Number* q, const Number* k, int64_t d, const T& scale) {
     return pairwise_sum<T>(d, [=](int64_t i) { return T(q[i]) * k[i]; }) * scale;
 }
 
@@ -40,7 +40,7 @@ void average_values(const std::vector<T>& scores, const Value& value, int64_t d,
     std::vector<Sum<T>> sums(static_cast<size_t>(d));
     for (size_t j = 0; j < scores.size(); ++j) {
         const T power = exp(scores[j] - most);
-        const double* v = value(static_cast<int64_t>(j));
+        const auto* v = value(static_cast<int64_t>(j));
         total += power;
         for (size_t c = 0; c < sums.size(); ++c) sums[c] += power * v[c];
     }

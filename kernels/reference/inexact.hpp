@@ -33,6 +33,8 @@ struct WorkingFormat {
 
 /// The working format of this thread's calculations with Inexact.
 inline thread_local WorkingFormat working_format;
+/// That of the tensors of the call, in which numbers may be kept between two steps.
+inline thread_local WorkingFormat kept_format;
 
 struct Inexact {
     double value = 0;
@@ -85,6 +87,14 @@ inline Inexact normalised(const Inexact& x, const Inexact& mean, const Inexact& 
     const Inexact plain = (x - mean) * scale + shift;
     const double products = (std::fabs(x.value) + 2 * std::fabs(mean.value)) * std::fabs(scale.value);
     return {plain.value, plain.error + working_format.roundoff * (products + std::fabs(shift.value))};
+}
+
+/// A number that an implementation may round to the format of the tensors, because it keeps it in one.
+inline double maybe_kept(double x) { return x; }
+inline Inexact maybe_kept(const Inexact& x) {
+    const double size = std::fabs(x.value) + x.error;
+    if (!(size <= kept_format.largest)) return {x.value, std::numeric_limits<double>::infinity()};
+    return {x.value, x.error + kept_format.roundoff * std::max(size, kept_format.least)};
 }
 
 inline bool isnan(const Inexact& x) { return std::isnan(x.value); }

@@ -54,6 +54,7 @@ template <class Body>
 diopiError_t inexact_kernel(diopiContextHandle_t ctx, Body&& body) {
     if (!ctx->errors_in) return kernel([&] { body(double()); });
     working_format = WorkingFormat(*ctx->errors_in);
+    kept_format = WorkingFormat(ctx->kept_in);
     ctx->has_errors = true;
     return kernel([&] { body(Inexact()); });
 }

@@ -120,6 +120,8 @@ class Draft {
 [[nodiscard]] bool shape_attention_softmax_draft(Draft& draft);
 /// The same for feed-forward layers, and for products whose parts are on several devices.
 [[nodiscard]] bool shape_attention_ffn_draft(Draft& draft);
+/// The same for whole attention layers, with their projections and caches.
+[[nodiscard]] bool shape_attention_fused_draft(Draft& draft);
 /// The same for logits that change before a token is drawn, for sampling, and for the other steps of a generation.
 [[nodiscard]] bool shape_attention_penalty_draft(Draft& draft);
 [[nodiscard]] bool shape_attention_sampling_draft(Draft& draft);

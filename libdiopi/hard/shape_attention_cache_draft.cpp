@@ -3,16 +3,13 @@
 #include <array>
 #include <numeric>
 
+#include "hard/attention_sizes.hpp"
 #include "hard/draft.hpp"
 
 namespace diopi {
 
 namespace {
 
-/// The sizes at the boundaries of blocks of keys; the last one is too many keys for large heads.
-constexpr std::array<int64_t, 9> kLengths = {5, 1, 2, 63, 64, 65, 130, 17, 1'000};
-constexpr std::array<int64_t, 8> kDims = {32, 64, 1, 7, 33, 128, 100, 256};
-constexpr std::array<int64_t, 8> kKeyHeads = {2, 1, 3, 1, 2, 1, 1, 1}, kGroups = {1, 4, 2, 8, 1, 3, 5, 6};
 constexpr std::array<int64_t, 4> kBlockSizes = {16, 1, 3, 64};
 
 /// The choices of a case.
@@ -22,10 +19,10 @@ struct Cached {
 
     explicit Cached(const Draft& draft) {
         const size_t p = draft.pattern(), form = draft.level(Factor::kForm), size = draft.level(Factor::kSize);
-        dim = kDims[form % kDims.size()];
+        dim = kHeadDims[form % kHeadDims.size()];
         heads = kKeyHeads[p % kKeyHeads.size()];
         group = kGroups[p % kGroups.size()];
-        longest = kLengths[size % kLengths.size()];
+        longest = kKeyCounts[size % kKeyCounts.size()];
         if (longest > 500 && dim > 64) longest = 129;
         lengths = {longest};
         if (p % 4 != 3) lengths.insert(lengths.end(), {(longest + 1) / 2, p % 4 == 2 ? 0 : 1});

@@ -424,8 +424,9 @@ bool shape_draft(Draft& draft) {
                    shape_index_draft(draft) || shape_vision_draft(draft) || shape_solve_draft(draft) ||
                    shape_attention_cache_draft(draft) || shape_attention_rotary_draft(draft) ||
                    shape_attention_norm_draft(draft) || shape_attention_softmax_draft(draft) ||
-                   shape_attention_ffn_draft(draft) || shape_attention_penalty_draft(draft) ||
-                   shape_attention_decode_draft(draft) || shape_attention_sampling_draft(draft);
+                   shape_attention_ffn_draft(draft) || shape_attention_fused_draft(draft) ||
+                   shape_attention_penalty_draft(draft) || shape_attention_decode_draft(draft) ||
+                   shape_attention_sampling_draft(draft);
     }
 }
 

@@ -59,6 +59,34 @@ Call layer(const Shape& x, const Shape& w1, const Shape& w2, const Shape& w3) {
         {{"inoutput", shaped(x)}, {"weight1", shaped(w1)}, {"weight2", shaped(w2)}, {"weight3", shaped(w3)}});
 }
 
+/// An attention layer of 4 heads of q and 2 of k and v, of 6 numbers each, for a batch of 3.
+Call step_layer(const Shape& keys = {2, 3, 2, 10, 6}) {
+    Call call = with_tensors("diopiFusedDecoderAttentionInp", {{"inoutput", shaped({3, 24})},
+                                                               {"qkv_weight", shaped({24, 48})},
+                                                               {"qkv_bias", shaped({1, 48})},
+                                                               {"key_cache", shaped(keys)},
+                                                               {"value_cache", shaped(keys)},
+                                                               {"sequence_lengths", shaped({3}, Dtype::int32)}});
+    const std::pair<const char*, int64_t> numbers[] = {
+        {"step", 5},          {"layer_id", 1},     {"local_head_num", 4},  {"local_kv_head_num", 2},
+        {"size_per_head", 6}, {"max_seq_len", 10}, {"rotary_embedding", 4}};
+    for (const auto& [arg, number] : numbers) call[arg] = number;
+    call["rope_theta"] = 1e4;
+    return call;
+}
+
+Call prompt_layer(int64_t queries, int64_t keys) {
+    const Call step = step_layer();
+    Call call(*find_row("diopiFusedContextAttentionInp"));
+    for (const Arg& arg : call.row->args()) {
+        if (step.has(arg.name)) call[arg.name] = step[arg.name];
+    }
+    call["inoutput"] = shaped({3 * queries, 24});
+    call["max_q_len"] = queries;
+    call["max_kv_len"] = keys;
+    return call;
+}
+
 Call reduced(const Shape& x1, const Shape& x2, const TensorPtr& bias, const std::string& reduction) {
     Call call = with_tensors("diopiMatmulAllReduce", {{"x1", shaped(x1)}, {"x2", shaped(x2)}, {"bias", bias}});
     call["reduce_op"] = reduction;
@@ -141,4 +169,41 @@ TEST_CASE("a product that is reduced over the ranks is a sum") {
     check_refusal(reduced({2, 3}, {4, 4}, nullptr, "sum"), "the factors (2, 3) and (4, 4) do not fit");
     check_refusal(reduced({2, 3}, {3, 4}, shaped({3}), "sum"), "bias (3,) must have the columns of x2, (4,)");
     check_refusal(reduced({2, 3}, {3, 4}, nullptr, "max"), "reduce_op is 'max', wanted 'sum'");
+}
+
+TEST_CASE("an attention layer changes in place; its heads, caches and sequences fit one another") {
+    CHECK(outputs(step_layer()).empty());
+    CHECK(outputs(prompt_layer(4, 10)).empty());
+    CHECK(outputs(prompt_layer(0, 0)).empty());
+    const auto check_number = [](const char* arg, int64_t number, const std::string& message) {
+        Call call = step_layer();
+        call[arg] = number;
+        check_refusal(call, message);
+    };
+    check_number("local_kv_head_num", 3, "local_head_num 4 must be a multiple of local_kv_head_num 3");
+    check_number("rotary_embedding", 3, "rotary_embedding 3 must be even, 0 to size_per_head 6");
+    check_number("rotary_embedding", 8, "rotary_embedding 8 must be even");
+    check_number("layer_id", 2, "layer_id 2 must be one of the layers of key_cache (2, 3, 2, 10, 6)");
+    check_number("max_seq_len", 9, "must be (layers, batch, local_kv_head_num 2, max_seq_len 9, size_per_head 6)");
+    Call call = step_layer();
+    call["rope_theta"] = 0.0;
+    check_refusal(call, "rope_theta must be over 0");
+    call = step_layer();
+    call["qkv_bias"] = shaped({2, 24});
+    check_refusal(call, "qkv_bias (2, 24) must have the columns of qkv_weight, (48,)");
+    call = step_layer();
+    call["sequence_lengths"] = shaped({3});
+    check_refusal(call, "sequence_lengths must be int32 or int64");
+    call = step_layer();
+    call["finished"] = shaped({2}, Dtype::boolean);
+    check_refusal(call, "finished (2,) must have the batch of the caches, (3,)");
+    check_refusal(step_layer({2, 4, 2, 10, 6}), "inoutput (3, 24) must have the new tokens and heads of q, (4, 24)");
+    check_refusal(prompt_layer(4, 3), "max_q_len must be 0 to max_kv_len, and that at most max_seq_len");
+    check_refusal(prompt_layer(4, 11), "max_q_len must be 0 to max_kv_len");
+}
+
+TEST_CASE("the operations of an attention layer are those of its projection and of its pairs") {
+    CHECK(find_row("diopiFusedDecoderAttentionInp")->work.formula == WorkFormula::fused_attention);
+    CHECK(work_of(step_layer()).flops == 2.0 * 3 * 24 * 48 + 4.0 * 3 * 24 * 5);
+    CHECK(work_of(prompt_layer(4, 10)).flops == 2.0 * 12 * 24 * 48 + 4.0 * 12 * 24 * 10);
 }

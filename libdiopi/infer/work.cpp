@@ -149,6 +149,13 @@ double attended_pairs(const Call& call) {
     return 2 * sums(pairs, static_cast<double>(call.integer("num_heads")) * static_cast<double>(call.integer("dim")));
 }
 
+/// The lengths of a generation are in a tensor: its steps stand for each.
+double fused_attention(const Call& call) {
+    const auto keys = static_cast<double>(call.integer(call.has("max_kv_len") ? "max_kv_len" : "step"));
+    const double tokens = static_cast<double>(call.tensor("inoutput")->shape[0]);
+    return tokens * sums(count(call, "qkv_weight"), 1) + 2 * sums(count(call, "inoutput"), keys);
+}
+
 double attended(const Call& call) {
     const auto sizes = AttentionSizes::of(call);
     return sizes.ok() ? sizes->pairs * static_cast<double>(sizes->heads * sizes->dim) : 0;

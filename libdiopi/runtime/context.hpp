@@ -22,6 +22,8 @@ struct diopiContext {
     /// computation in this format makes. A function that can tell sets `has_errors`.
     std::optional<diopi::Format> errors_in;
     bool has_errors = false;
+    /// With errors_in: the format of the call's tensors, in which some functions keep numbers between two steps.
+    diopi::Format kept_in;
 
     /// Gives the caller shared ownership of a tensor that a library allocated here; null when it is not ours.
     [[nodiscard]] diopi::TensorPtr take(diopiConstTensorHandle_t handle) const;

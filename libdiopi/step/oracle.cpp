@@ -252,6 +252,17 @@ void narrow_largest(const Tensor& wide, Dtype dtype) {
     }
 }
 
+/// That with the fewest digits among the formats of the call's floating tensors.
+Format coarsest_format(const Call& call) {
+    Format coarsest = format_of(Dtype::float64);
+    for_each_tensor(call, [&](const Place&, const TensorPtr& tensor) {
+        if (tensor == nullptr || !is_floating(tensor->dtype)) return;
+        const Format format = format_of(tensor->dtype);
+        if (format.significand < coarsest.significand) coarsest = format;
+    });
+    return coarsest;
+}
+
 }  // namespace
 
 Result<std::vector<ArgTensor>> Oracle::evaluate(const Call& given, const std::vector<OutputSpec>& outputs, Sign sign,
@@ -325,6 +336,7 @@ Result<std::vector<ArgTensor>> Oracle::evaluate(const Call& given, const std::ve
     }
     Context context(cpu_device());
     context.errors_in = errors_in;
+    if (errors_in) context.kept_in = coarsest_format(given);
     const Outcome outcome = Chain(reference_backend()).run(wide, context);
     if (outcome.error == diopiNoImplement) return not_implemented("reference: " + outcome.message);
     if (!outcome.ok()) return failed("reference: " + outcome.message);
