@@ -209,14 +209,23 @@ TEST_CASE("a finished sequence keeps its row and its caches, whatever its length
 }
 
 TEST_CASE("padding moves the position of the rotation, not that in the caches", "[vectors]") {
-    const FusedLayer layer(Dtype::float64), other = layer.copied();
-    const auto x = layer.input(2), y = layer.input(2);
-    REQUIRE(layer.step(x, whole_numbers({3, 3}), 11, nullptr, whole_numbers({7, 7})) == diopiSuccess);
-    REQUIRE(other.step(y, whole_numbers({3, 3}), 4) == diopiSuccess);
+    const FusedLayer plain(Dtype::float64), padded = plain.copied(), early = plain.copied(), late = plain.copied();
+    const auto x = plain.input(2), y = plain.input(2);
+    REQUIRE(plain.step(x, whole_numbers({3, 3}), 4) == diopiSuccess);
+    REQUIRE(padded.step(y, whole_numbers({3, 3}), 11, nullptr, whole_numbers({7, 7})) == diopiSuccess);
     CHECK(values(*x) == values(*y));
-    CHECK(values(*layer.keys) == values(*other.keys));
-    REQUIRE(layer.step(x, whole_numbers({3, 3}), 11) == diopiSuccess);
-    CHECK(values(*layer.keys) != values(*other.keys));
+    CHECK(values(*plain.keys) == values(*padded.keys));
+    // Without padding both are rotated as token 10.
+    REQUIRE(early.step(plain.input(2), whole_numbers({3, 3}), 11) == diopiSuccess);
+    REQUIRE(late.step(plain.input(2), whole_numbers({10, 10}), 11) == diopiSuccess);
+    const Values early_keys = values(*early.keys), late_keys = values(*late.keys);
+    for (int64_t head = plain.batch * plain.key_heads; head < 2 * plain.batch * plain.key_heads; ++head) {
+        const auto row = [&](const Values& keys, int64_t place) {
+            const auto first = keys.begin() + (head * plain.room + place) * plain.dim;
+            return Values(first, first + plain.dim);
+        };
+        CHECK(row(early_keys, 3) == row(late_keys, 10));
+    }
 }
 
 TEST_CASE("heads of a group share a key head: the result is that of repeated keys", "[vectors]") {
