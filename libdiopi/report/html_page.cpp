@@ -11,6 +11,7 @@
 #include "file/atomic_file.hpp"
 #include "report/error_report.hpp"
 #include "report/junit.hpp"
+#include "report/run_diff_report.hpp"
 #include "report/summary.hpp"
 
 namespace diopi {
@@ -49,7 +50,12 @@ std::string totals_text(const Journal& journal) {
 
 }  // namespace
 
-std::string html_page(const Journal& journal) {
+std::string html_page(const Journal& journal, const RunDiff* diff) {
+    Json data = page_data(journal);
+    if (diff != nullptr) {
+        data["diff"] = run_diff_data(*diff);
+        data["diff"]["summary"] = run_diff_summary(*diff);
+    }
     const RunHeader& run = journal.header;
     const std::array<std::pair<std::string_view, std::string>, 7> parts = {{
         {"title", xml_escaped("diopi test: " + title_of(run.backend))},
@@ -58,7 +64,7 @@ std::string html_page(const Journal& journal) {
         {"summary", xml_escaped(totals_text(journal))},
         {"style", kPageStyle},
         {"script", kPageScript},
-        {"data", script_json(page_data(journal))},
+        {"data", script_json(data)},
     }};
     std::string page;
     std::string_view rest = kPageHtml;
@@ -73,8 +79,8 @@ std::string html_page(const Journal& journal) {
     return page.append(rest);
 }
 
-Status write_html(const std::string& path, const Journal& journal) {
-    return write_file_atomically(path, html_page(journal));
+Status write_html(const std::string& path, const Journal& journal, const RunDiff* diff) {
+    return write_file_atomically(path, html_page(journal, diff));
 }
 
 }  // namespace diopi

@@ -6,6 +6,7 @@
 #include "core/status.hpp"
 #include "journal/journal.hpp"
 #include "json/json_text.hpp"
+#include "report/run_diff.hpp"
 
 namespace diopi {
 
@@ -18,10 +19,10 @@ extern const char* const kPageScript;
 /// the numbers at the end of its ids as ranges, so that 100,000 cases take 2 MB.
 [[nodiscard]] Json page_data(const Journal& journal);
 
-/// The page. Its cases are in natural order of their ids.
-[[nodiscard]] std::string html_page(const Journal& journal);
+/// The page. Its cases are in natural order of their ids. `diff`, with what changed from an older run, may be null.
+[[nodiscard]] std::string html_page(const Journal& journal, const RunDiff* diff = nullptr);
 
 /// Writes the page in one step.
-Status write_html(const std::string& path, const Journal& journal);
+Status write_html(const std::string& path, const Journal& journal, const RunDiff* diff = nullptr);
 
 }  // namespace diopi

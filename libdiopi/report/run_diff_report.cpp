@@ -103,22 +103,6 @@ std::string times_text(const std::vector<TimeChange>& times, const Screen& scree
     return "\nTime (single calls of the tests: diopi profile measures)\n" + table.render(screen) + rest_text(rows);
 }
 
-std::string summary_of(const RunDiff& diff) {
-    const auto part = [](const std::vector<VerdictChange>& changes, const char* what) {
-        return changes.empty() ? "" : fmt::format("{} {}, ", changes.size(), what);
-    };
-    const auto changed = static_cast<int64_t>(diff.broken.size() + diff.mended.size() + diff.lost.size() +
-                                              diff.gained.size() + diff.other.size());
-    std::string text =
-        fmt::format("{} in both runs: {}{}{}{}{}{} with the same verdict", counted(diff.common, "case"),
-                    part(diff.broken, "broke"), part(diff.lost, "lost their support"), part(diff.mended, "mended"),
-                    part(diff.gained, "gained support"), part(diff.other, "changed otherwise"), diff.common - changed);
-    if (!diff.only_before.empty()) text += fmt::format("; {} only in A", diff.only_before.size());
-    if (!diff.only_after.empty()) text += fmt::format("; {} only in B", diff.only_after.size());
-    if (!diff.newly_failing.empty()) text += fmt::format(", {} of them failing", diff.newly_failing.size());
-    return text + "\n";
-}
-
 Json change_json(const VerdictChange& change) {
     return {{"case", change.case_id},        {"operator", change.op},       {"dtype", change.dtype},
             {"before", name(change.before)}, {"after", name(change.after)}, {"reason", change.reason},
@@ -166,8 +150,24 @@ Json run_json(const RunHeader& run) {
 
 }  // namespace
 
+std::string run_diff_summary(const RunDiff& diff) {
+    const auto part = [](const std::vector<VerdictChange>& changes, const char* what) {
+        return changes.empty() ? "" : fmt::format("{} {}, ", changes.size(), what);
+    };
+    const auto changed = static_cast<int64_t>(diff.broken.size() + diff.mended.size() + diff.lost.size() +
+                                              diff.gained.size() + diff.other.size());
+    std::string text =
+        fmt::format("{} in both runs: {}{}{}{}{}{} with the same verdict", counted(diff.common, "case"),
+                    part(diff.broken, "broke"), part(diff.lost, "lost their support"), part(diff.mended, "mended"),
+                    part(diff.gained, "gained support"), part(diff.other, "changed otherwise"), diff.common - changed);
+    if (!diff.only_before.empty()) text += fmt::format("; {} only in A", diff.only_before.size());
+    if (!diff.only_after.empty()) text += fmt::format("; {} only in B", diff.only_after.size());
+    if (!diff.newly_failing.empty()) text += fmt::format(", {} of them failing", diff.newly_failing.size());
+    return text;
+}
+
 std::string run_diff_text(const RunDiff& diff, bool is_quiet, const Screen& screen) {
-    if (is_quiet) return summary_of(diff);
+    if (is_quiet) return run_diff_summary(diff) + "\n";
     std::string text = run_text('A', diff.before) + run_text('B', diff.after);
     text += verdicts_text("Broke", diff.broken, Style::kRed, false, screen);
     text += verdicts_text("Failing cases that only B has", diff.newly_failing, Style::kRed, true, screen);
@@ -180,26 +180,27 @@ std::string run_diff_text(const RunDiff& diff, bool is_quiet, const Screen& scre
     if (!diff.accuracy_left_out.empty()) {
         text += fmt::format("\nAccuracy is not compared: {}\n", diff.accuracy_left_out);
     }
-    return text + times_text(diff.times, screen) + "\n" + summary_of(diff);
+    return text + times_text(diff.times, screen) + "\n" + run_diff_summary(diff) + "\n";
 }
 
-std::string run_diff_json(const RunDiff& diff) {
-    const Json json = {{"before", run_json(diff.before)},
-                       {"after", run_json(diff.after)},
-                       {"common", diff.common},
-                       {"only_before", diff.only_before},
-                       {"only_after", diff.only_after},
-                       {"broken", changes_json(diff.broken)},
-                       {"newly_failing", changes_json(diff.newly_failing)},
-                       {"lost", changes_json(diff.lost)},
-                       {"mended", changes_json(diff.mended)},
-                       {"gained", changes_json(diff.gained)},
-                       {"other", changes_json(diff.other)},
-                       {"accuracy_left_out", diff.accuracy_left_out},
-                       {"less_accurate", accuracy_json(diff.less_accurate)},
-                       {"more_accurate", accuracy_json(diff.more_accurate)},
-                       {"times", times_json(diff.times)}};
-    return indented(json);
+Json run_diff_data(const RunDiff& diff) {
+    return {{"before", run_json(diff.before)},
+            {"after", run_json(diff.after)},
+            {"common", diff.common},
+            {"only_before", diff.only_before},
+            {"only_after", diff.only_after},
+            {"broken", changes_json(diff.broken)},
+            {"newly_failing", changes_json(diff.newly_failing)},
+            {"lost", changes_json(diff.lost)},
+            {"mended", changes_json(diff.mended)},
+            {"gained", changes_json(diff.gained)},
+            {"other", changes_json(diff.other)},
+            {"accuracy_left_out", diff.accuracy_left_out},
+            {"less_accurate", accuracy_json(diff.less_accurate)},
+            {"more_accurate", accuracy_json(diff.more_accurate)},
+            {"times", times_json(diff.times)}};
 }
+
+std::string run_diff_json(const RunDiff& diff) { return indented(run_diff_data(diff)) + "\n"; }
 
 }  // namespace diopi

@@ -113,10 +113,10 @@ TEST_CASE("times are judged where a function has ten calls", "[report][diff]") {
 }
 
 TEST_CASE("the difference as JSON has every case", "[report][diff]") {
-    const auto json = nlohmann::json::parse(run_diff_json(
-        diff_runs(run_with({judged("a.1", Verdict::kPassed), judged("a.2", Verdict::kFailed)}),
-                  run_with({judged("a.1", Verdict::kFailed),
-                            judged("a.2", Verdict::kPassed, std::numeric_limits<double>::quiet_NaN())}))));
+    const Json json =
+        run_diff_data(diff_runs(run_with({judged("a.1", Verdict::kPassed), judged("a.2", Verdict::kFailed)}),
+                                run_with({judged("a.1", Verdict::kFailed),
+                                          judged("a.2", Verdict::kPassed, std::numeric_limits<double>::quiet_NaN())})));
     CHECK(json.at("broken").at(0).at("case") == "a.1");
     CHECK(json.at("broken").at(0).at("after") == "failed");
     CHECK(json.at("mended").at(0).at("operator") == "add");

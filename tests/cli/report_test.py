@@ -145,6 +145,16 @@ class PageTest(ReportTest):
         self.assertIn("mul", shown.text["time-table"])
         self.assertEqual(shown.loads, [])
 
+    def test_the_page_of_a_difference_has_its_changes(self):
+        self.run_cases("a")
+        self.run_cases("b", code=1, faults=FAULT)
+        self.expect(1, "report", "diff", "a", "b", "--html", "page.html", "--quiet")
+        shown = Element(self.open_page())
+        self.assertIn("2 broke", shown.text["changes-summary"])
+        self.assertEqual(shown.text["changes-table"].count("broke"), 2)
+        self.page("b")
+        self.assertNotIn("operator", Element(self.open_page()).text.get("changes-table", ""))
+
     def test_markup_in_names_stays_text(self):
         self.run_cases("run", code=1, faults=FAULT)
         journal = self.folder / "run/journal.jsonl"

@@ -29,7 +29,7 @@
   };
 
   // A table whose columns sort by a click; `rows` have `op`, by which the filter of the page chooses.
-  const table = (place, columns, rows, start) => {
+  const table = (place, columns, rows, start, down) => {
     const body = make("tbody");
     const heads = columns.map((column, i) => {
       const head = make("th", {scope: "col", class: column.number ? "number" : ""});
@@ -57,7 +57,7 @@
     };
     document.getElementById(place).append(make("div", {class: "scroll"},
       make("table", {}, make("thead", {}, make("tr", {}, ...heads)), body)));
-    order(start, heads[start], columns[start].number);
+    order(start, heads[start], down ?? columns[start].number);
     return draw;
   };
 
@@ -94,6 +94,49 @@
       {title: "failed", number: true, show: (row) => number.format(failed(row)), key: failed},
       {title: "verdicts", class: "wide", show: (row) => bar(row.counts)},
     ], data.families.map(([op, ...counts]) => ({op, counts})), 2);
+  };
+
+  const share = (x) => `${(100 * x).toFixed(1)}%`;
+  const changes = () => {
+    const diff = data.diff;
+    if (!diff) return [];
+    document.querySelectorAll("#changes, a[href='#changes']").forEach((each) => each.hidden = false);
+    document.getElementById("changes-summary").textContent = `${diff.summary}.`;
+    document.getElementById("changes-before").textContent =
+      `A: ${diff.before.started}, ${diff.before.backend}. B: this run.`;
+    const kinds = {broken: "broke", newly_failing: "new, fails", lost: "lost support", mended: "mended", gained: "gained support",
+      other: "changed otherwise"};
+    const colours = {broken: "failed", newly_failing: "failed", lost: "not_implemented", mended: "passed", gained: "passed"};
+    const rows = Object.keys(kinds).flatMap((kind, rank) => diff[kind].map((change) => ({op: change.operator, kind, rank, ...change})));
+    const draws = rows.length === 0 ? [] : [table("changes-table", [
+      {title: "operator", show: (row) => row.op, key: (row) => row.op},
+      {title: "change", show: (row) => make("b", {class: colours[row.kind] ?? ""}, kinds[row.kind]), key: (row) => row.rank},
+      {title: "case", show: (row) => make("code", {}, row.case), key: (row) => row.case},
+      {title: "was", show: (row) => row.kind === "newly_failing" ? "" : words(row.before), key: (row) => row.before},
+      {title: "is", show: (row) => words(row.after), key: (row) => row.after},
+      {title: "reason", class: "wide", show: (row) => row.reason},
+    ], rows, 1, false)];
+    const accuracy = [...diff.less_accurate, ...diff.more_accurate].map((change) => ({op: change.function, ...change}));
+    if (accuracy.length > 0) draws.push(table("changes-accuracy", [
+      {title: "function", show: (row) => row.op, key: (row) => row.op},
+      {title: "output", show: (row) => row.output, key: (row) => row.output},
+      {title: "share of the allowed error in A", number: true, show: (row) => share(row.before), key: (row) => row.before},
+      {title: "in B", number: true, show: (row) => share(row.after), key: (row) => row.after},
+      {title: "grown by", number: true, show: (row) => share(row.after - row.before), key: (row) => row.after - row.before},
+    ], accuracy, 4));
+    const times = diff.times.filter((each) => each.verdict === "SLOWER" || each.verdict === "FASTER")
+      .map((change) => ({op: change.function, ...change}));
+    if (times.length > 0) draws.push(table("changes-time", [
+      {title: "function", show: (row) => row.op, key: (row) => row.op},
+      {title: "calls", number: true, show: (row) => number.format(row.calls), key: (row) => row.calls},
+      {title: "time in A", number: true, show: (row) => seconds(row.before_s), key: (row) => row.before_s},
+      {title: "in B", number: true, show: (row) => seconds(row.after_s), key: (row) => row.after_s},
+      {title: "ratio", number: true, show: (row) => Number(row.ratio).toFixed(3), key: (row) => Number(row.ratio)},
+      {title: "95% interval", show: (row) => row.interval.map((x) => Number(x).toFixed(3)).join(" to ")},
+      {title: "verdict", show: (row) => make("b", {class: row.verdict === "SLOWER" ? "failed" : "passed"}, row.verdict),
+       key: (row) => row.verdict},
+    ], times, 4));
+    return draws;
   };
 
   const failures = () => {
@@ -167,7 +210,7 @@
     ], data.times.map(([op, calls, all, most]) => ({op, calls, sum: all, most})), 2);
   };
 
-  const draws = [overview(), failures(), matrix(), accuracy(), times()];
+  const draws = [overview(), ...changes(), failures(), matrix(), accuracy(), times()];
   document.getElementById("filter").addEventListener("input", (event) => {
     filter = event.target.value.trim().toLowerCase();
     draws.slice(1).forEach((draw) => draw());
