@@ -16,7 +16,7 @@ extern const char* const kPageStyle;
 extern const char* const kPageScript;
 
 /// The data that the page's script shows. Cases are grouped by operator, dtype, verdict and aspects, and each group has
-/// the numbers at the end of its ids as ranges, so that 100,000 cases take 2 MB.
+/// the numbers at the end of its ids as ranges, so that the page stays small.
 [[nodiscard]] Json page_data(const Journal& journal);
 
 /// The page. Its cases are in natural order of their ids. `diff`, with what changed from an older run, may be null.

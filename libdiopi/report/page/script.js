@@ -122,7 +122,7 @@
       {title: "output", show: (row) => row.output, key: (row) => row.output},
       {title: "share of the allowed error in A", number: true, show: (row) => share(row.before), key: (row) => row.before},
       {title: "in B", number: true, show: (row) => share(row.after), key: (row) => row.after},
-      {title: "grown by", number: true, show: (row) => share(row.after - row.before), key: (row) => row.after - row.before},
+      {title: "change", number: true, show: (row) => share(row.after - row.before), key: (row) => row.after - row.before},
     ], accuracy, 4));
     const times = diff.times.filter((each) => each.verdict === "SLOWER" || each.verdict === "FASTER")
       .map((change) => ({op: change.function, ...change}));
@@ -131,7 +131,7 @@
       {title: "calls", number: true, show: (row) => number.format(row.calls), key: (row) => row.calls},
       {title: "time in A", number: true, show: (row) => seconds(row.before_s), key: (row) => row.before_s},
       {title: "in B", number: true, show: (row) => seconds(row.after_s), key: (row) => row.after_s},
-      {title: "ratio", number: true, show: (row) => Number(row.ratio).toFixed(3), key: (row) => Number(row.ratio)},
+      {title: "typical ratio", number: true, show: (row) => Number(row.ratio).toFixed(3), key: (row) => Number(row.ratio)},
       {title: "95% interval", show: (row) => row.interval.map((x) => Number(x).toFixed(3)).join(" to ")},
       {title: "verdict", show: (row) => make("b", {class: row.verdict === "SLOWER" ? "failed" : "passed"}, row.verdict),
        key: (row) => row.verdict},
