@@ -171,7 +171,7 @@ TEST_CASE("a product that is reduced over the ranks is a sum") {
     check_refusal(reduced({2, 3}, {3, 4}, nullptr, "max"), "reduce_op is 'max', wanted 'sum'");
 }
 
-TEST_CASE("an attention layer changes in place; its heads, caches and sequences fit one another") {
+TEST_CASE("an attention layer changes in place, and its heads, caches and sequences fit one another") {
     CHECK(outputs(step_layer()).empty());
     CHECK(outputs(prompt_layer(4, 10)).empty());
     CHECK(outputs(prompt_layer(0, 0)).empty());
