@@ -137,7 +137,7 @@ class PageTest(ReportTest):
         self.page("run")
         shown = Element(self.open_page())
         self.assertEqual(shown.tags["details"], 2)
-        self.assertEqual(shown.tags["section"], 5)
+        self.assertEqual(shown.tags["section"], 6)
         self.assertIn("4 passed, 2 crashed", shown.text["overview-title"])
         self.assertIn("diopi test --case ops/mine.add.0", shown.text["failure-list"])
         self.assertIn("FAIL", shown.text["matrix-table"])
