@@ -4,7 +4,6 @@
 
 #include <memory>
 
-#include "journal/merge.hpp"
 #include "options.hpp"
 #include "report/html_page.hpp"
 #include "report/run_diff_report.hpp"
@@ -19,15 +18,6 @@ struct DiffOptions {
     std::string html;
     bool json = false, quiet = false;
 };
-
-/// The journal at a place; says on stderr what could not be read, and which shards are missing.
-Result<Journal> journal_at(const std::string& place) {
-    auto run = read_run(place);
-    if (!run.ok()) return run.error();
-    for (const std::string& note : run->notes) fmt::print(stderr, "diopi: {}\n", note);
-    for (const std::string& gap : run->gaps) fmt::print(stderr, "diopi: {}: {}\n", place, gap);
-    return std::move(run->journal);
-}
 
 int run_diff(const DiffOptions& options) {
     if (Status s = check_output_file(options.html); !s.ok()) return report_error(s.error());

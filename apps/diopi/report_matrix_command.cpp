@@ -26,6 +26,12 @@ struct MatrixOptions {
 constexpr std::array kFormats = {std::pair{"table", MatrixFormat::kTable},
                                  std::pair{"markdown", MatrixFormat::kMarkdown}, std::pair{"csv", MatrixFormat::kCsv}};
 
+std::vector<std::string> names_of_formats() {
+    std::vector<std::string> names;
+    for (const auto& [format, value] : kFormats) names.emplace_back(format);
+    return names;
+}
+
 MatrixFormat format_of(const MatrixOptions& options) {
     if (options.common.json) return MatrixFormat::kJson;
     const auto* format = std::ranges::find_if(kFormats, [&](const auto& each) { return options.format == each.first; });
@@ -80,7 +86,7 @@ CLI::App* add_report_matrix_command(CLI::App& report, int& code) {
         ->add_option("--run", options->common.run_folder, "folder of the run, its journal, or the folder of its shards")
         ->capture_default_str();
     command->add_option("--format", options->format, "table, markdown or csv")
-        ->check(CLI::IsMember({"table", "markdown", "csv"}))
+        ->check(CLI::IsMember(names_of_formats()))
         ->capture_default_str();
     command->add_flag("--json", options->common.json, "print JSON on stdout, nothing else")
         ->excludes(command->get_option("--format"));

@@ -48,18 +48,24 @@ Status check_report_output(const ReportOutput& output) {
     return {};
 }
 
+Result<Journal> journal_at(const std::string& place) {
+    auto run = read_run(place);
+    if (!run.ok()) return run.error();
+    for (const std::string& note : run->notes) fmt::print(stderr, "diopi: {}\n", note);
+    for (const std::string& gap : run->gaps) fmt::print(stderr, "diopi: {}: {}\n", place, gap);
+    return std::move(run->journal);
+}
+
 Result<Journal> journal_of(const CommonOptions& options) {
     const std::string& place = options.run_folder;
     if (!std::filesystem::exists(place)) {
         return bad_input("there is no journal at " + journal_path(place) +
                          "; run diopi test first, or name its folder with --run");
     }
-    auto run = read_run(place);
-    if (!run.ok()) return run.error();
-    for (const std::string& note : run->notes) fmt::print(stderr, "diopi: {}\n", note);
-    for (const std::string& gap : run->gaps) fmt::print(stderr, "diopi: {}\n", gap);
-    if (Status s = keep_operators(options, run->journal); !s.ok()) return s.error();
-    return std::move(run->journal);
+    auto journal = journal_at(place);
+    if (!journal.ok()) return journal.error();
+    if (Status s = keep_operators(options, *journal); !s.ok()) return s.error();
+    return journal;
 }
 
 int print_report(Journal journal, const ReportOutput& output) {

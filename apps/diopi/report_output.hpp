@@ -32,7 +32,9 @@ void add_report_output_options(CLI::App& command, ReportOutput& output);
 /// Writes CSV, JUnit and HTML, prints the rest, cases in natural order; returns the exit code.
 int print_report(Journal journal, const ReportOutput& output);
 
-/// The run of --run, with the cases of the operators alone; says on stderr what could not be read.
+/// The run at a place; says on stderr what could not be read, and which shards are missing.
+[[nodiscard]] Result<Journal> journal_at(const std::string& place);
+/// The run of --run, with the cases of the operators alone.
 [[nodiscard]] Result<Journal> journal_of(const CommonOptions& options);
 
 /// Adds `merge`, `diff` and `matrix` to the report command.

@@ -42,7 +42,8 @@ struct NewTokens {
     int64_t position = 0;  ///< by which the first one is rotated
 };
 
-/// What a step of a generation knows of its sequences; nothing is finished, and there is no padding, without a tensor.
+/// The sequences at a step of a generation. Without the tensor of `finished`, no sequence is finished; without that of
+/// `padding`, none has padding.
 struct Step {
     std::span<const uint8_t> finished;
     std::span<const int64_t> padding, lengths;

@@ -12,6 +12,7 @@
 #include "report/error_report.hpp"
 #include "report/junit.hpp"
 #include "report/run_diff_report.hpp"
+#include "report/run_report.hpp"
 #include "report/summary.hpp"
 
 namespace diopi {
@@ -40,9 +41,7 @@ std::string heading_of(const RunHeader& run) {
 }
 
 std::string totals_text(const Journal& journal) {
-    double seconds = 0;
-    for (const CaseResult& result : journal.results) seconds += result.seconds;
-    std::string text = summary_line(count(journal.results), seconds, "s of work in its cases") + ".";
+    std::string text = summary_line(count(journal.results), seconds_of(journal), "s of work in its cases") + ".";
     const auto missing = journal.header.cases - static_cast<int64_t>(journal.results.size());
     if (missing > 0) text += fmt::format(" {} cases have no result: the run was interrupted.", missing);
     return text;

@@ -12,7 +12,6 @@
 #include "cases/case.hpp"
 #include "report/error_report.hpp"
 #include "report/html_page.hpp"
-#include "report/summary.hpp"
 #include "report/support_matrix.hpp"
 #include "schema/schema.hpp"
 
@@ -136,6 +135,7 @@ class PageData {
         for (const CaseResult& result : journal_.results) add(result);
         Json json = Json::object();
         json["run"] = {{"options", journal_.header.repeat}};
+        json["verdicts"] = verdicts_json();
         json["counts"] = counts_;
         json["families"] = families_json();
         json["aspects"] = aspects_json();
@@ -180,6 +180,12 @@ class PageData {
             for (const int64_t count : counts) row.push_back(count);
             list.push_back(std::move(row));
         }
+        return list;
+    }
+
+    [[nodiscard]] static Json verdicts_json() {
+        Json list = Json::array();
+        for (const Verdict verdict : kVerdicts) list.push_back(name(verdict));
         return list;
     }
 

@@ -1,7 +1,9 @@
 #include "report/run_diff.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
+#include <tuple>
 #include <utility>
 
 #include "journal/case_order.hpp"
@@ -13,7 +15,7 @@ namespace {
 
 /// A function with fewer calls has no typical ratio.
 constexpr int64_t kFewestCalls = 10;
-/// What counts as another accuracy: a share of the allowed error that grows by this factor, and by this much.
+/// The smallest reported change of accuracy: the share of the allowed error changes by this factor and by this much.
 constexpr double kAccuracyFactor = 1.25;
 constexpr double kAccuracyStep = 0.05;
 /// Times of single calls vary more than those of a profile.
@@ -34,9 +36,10 @@ VerdictChange change_of(const CaseResult& before, const CaseResult& after, const
 
 /// The calls of one function in the cases that pass in both runs.
 struct CallTimes {
-    int64_t calls = 0;
     double before = 0, after = 0;
     std::vector<double> ratios;
+
+    [[nodiscard]] int64_t calls() const { return std::ssize(ratios); }
 };
 
 /// Figures by function, or by function and output.
@@ -60,7 +63,6 @@ void add_accuracy(const StepResult& before, const StepResult& after, const std::
 void add_time(const StepResult& before, const StepResult& after, Figures& figures) {
     if (before.seconds <= 0 || after.seconds <= 0) return;
     CallTimes& times = figures.times[after.function];
-    ++times.calls;
     times.before += before.seconds;
     times.after += after.seconds;
     times.ratios.push_back(after.seconds / before.seconds);
@@ -94,13 +96,13 @@ void sort_changes(const Figures& figures, RunDiff& diff) {
 void judge_times(const Figures& figures, RunDiff& diff) {
     std::vector<SpeedPair> pairs;
     for (const auto& [function, times] : figures.times) {
-        if (times.calls < kFewestCalls) continue;
+        if (times.calls() < kFewestCalls) continue;
         SpeedPair& pair = pairs.emplace_back();
         for (const double ratio : times.ratios) {
             pair.base.push_back({1});
             pair.now.push_back({ratio});
         }
-        diff.times.push_back({function, times.calls, times.before, times.after, {}});
+        diff.times.push_back({function, times.calls(), times.before, times.after, {}});
     }
     const auto speeds = compare_speed(pairs, {.least_effect = kLeastTimeChange});
     for (size_t i = 0; i < speeds.size(); ++i) diff.times[i].speed = speeds[i];

@@ -14,12 +14,6 @@ namespace diopi {
 
 namespace {
 
-double seconds_of(const Journal& journal) {
-    double seconds = 0;
-    for (const CaseResult& result : journal.results) seconds += result.seconds;
-    return seconds;
-}
-
 /// "1 case is", "3 cases are".
 std::string cases_are(int64_t cases) { return fmt::format("{} case{}", cases, cases == 1 ? " is" : "s are"); }
 
@@ -47,6 +41,12 @@ std::string tables_of(const std::vector<CaseResult>& results, const Coverage& co
 }
 
 }  // namespace
+
+double seconds_of(const Journal& journal) {
+    double seconds = 0;
+    for (const CaseResult& result : journal.results) seconds += result.seconds;
+    return seconds;
+}
 
 Status write_report_files(const ReportFiles& files, const std::vector<CaseResult>& results, const std::string& repeat) {
     if (Status s = write_error_csv(files.csv, results, repeat); !s.ok()) return s;

@@ -31,7 +31,10 @@ struct ReportForm {
 [[nodiscard]] std::string run_report(const std::vector<CaseResult>& results, const RunFigures& figures,
                                      const ReportForm& form, const Screen& screen);
 
-/// The same for a journal, with the number of cases that have no result.
+/// Seconds of work in the cases of a run, of all workers together.
+[[nodiscard]] double seconds_of(const Journal& journal);
+
+/// The same report for a journal, with the number of cases that have no result.
 [[nodiscard]] std::string journal_report(const Journal& journal, const ReportForm& form, const Screen& screen);
 [[nodiscard]] std::string journal_json(const Journal& journal);
 

@@ -1,4 +1,5 @@
-/// What a library supports, as its cases have shown: operators and dtypes by steps, layouts and shapes.
+/// The support matrix of a library, from the verdicts of a run: a row per operator and dtype, a column per step, layout
+/// and kind of shape.
 #pragma once
 
 #include <array>

@@ -1,7 +1,7 @@
 "use strict";
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
-  const verdicts = ["passed", "failed", "crashed", "timeout", "not_implemented", "skipped", "advice"];
+  const verdicts = data.verdicts;
   const words = (verdict) => verdict.replace("_", " ");
   const number = new Intl.NumberFormat("en");
   let filter = "";
