@@ -38,15 +38,15 @@ std::string list_text(const char* title, const std::vector<std::string_view>& na
 }  // namespace
 
 StandardCoverage standard_coverage(const Journal& journal, const Backend& library) {
-    StandardCoverage coverage{journal.header.backend, {}, journal.results.empty()};
+    StandardCoverage coverage{journal.header.backend, {}};
     for (const Row& row : rows()) {
         coverage.functions.push_back({row.function, row.op, name(row.family), library.implements(row)});
     }
     for (const CaseResult& result : journal.results) {
         for (const StepResult& step : result.steps) {
             const Row* row = find_row(step.symbol);
+            if (step.verdict == Verdict::kPassed && row == nullptr) coverage.has_symbols = false;
             if (row == nullptr) continue;
-            coverage.has_symbols = true;
             CoveredFunction& function = coverage.functions[row->index()];
             ++function.calls;
             function.passed += step.verdict == Verdict::kPassed ? 1 : 0;

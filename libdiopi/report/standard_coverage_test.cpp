@@ -53,6 +53,7 @@ TEST_CASE("coverage counts the calls of each C function", "[report][coverage]") 
 TEST_CASE("a journal of an older program has no coverage", "[report][coverage]") {
     CHECK_FALSE(standard_coverage(run_that_calls({{"", Verdict::kPassed}}), reference_backend()).has_symbols);
     CHECK(standard_coverage(run_that_calls({}), reference_backend()).has_symbols);
+    CHECK(standard_coverage(run_that_calls({{"", Verdict::kSkipped}}), reference_backend()).has_symbols);
 }
 
 }  // namespace diopi
