@@ -1,7 +1,9 @@
-/// The subcommands, one file each. `code` receives the exit code when the subcommand runs.
+/// The subcommands, one file each. `code` receives the exit code when the subcommand runs. What a run keeps states its
+/// command line.
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace CLI {
 class App;
@@ -9,11 +11,14 @@ class App;
 
 namespace diopi {
 
+/// argv.
+using CommandLine = std::vector<std::string>;
+
 void add_gen_command(CLI::App& app, int& code);
-void add_test_command(CLI::App& app, int& code, int argc, char** argv);
-void add_compare_command(CLI::App& app, int& code);
-void add_profile_command(CLI::App& app, int& code);
-void add_fallback_sim_command(CLI::App& app, int& code);
+void add_test_command(CLI::App& app, int& code, const CommandLine& line);
+void add_compare_command(CLI::App& app, int& code, const CommandLine& line);
+void add_profile_command(CLI::App& app, int& code, const CommandLine& line);
+void add_fallback_sim_command(CLI::App& app, int& code, const CommandLine& line);
 void add_report_command(CLI::App& app, int& code);
 void add_list_command(CLI::App& app, int& code);
 /// help, version and completion, which are about the program itself. Called last.

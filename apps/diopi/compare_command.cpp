@@ -13,6 +13,7 @@
 #include "file/atomic_file.hpp"
 #include "intercept/dump.hpp"
 #include "intercept/overflow.hpp"
+#include "journal/kept_report.hpp"
 #include "record_options.hpp"
 #include "replay/compare_run.hpp"
 #include "replay/shared_rows.hpp"
@@ -243,8 +244,10 @@ class CompareCommand {
             if (Status s = write_file_atomically(flags_.csv, compare_csv(rows)); !s.ok())
                 return report_error(s.error());
         }
+        const std::string json = compare_json(rows, sides_);
+        const Status kept = keep_report(flags_.common.run_folder, "compare", flags_.common.command, json);
         if (flags_.common.json) {
-            fmt::print("{}\n", compare_json(rows, sides_));
+            fmt::print("{}\n", json);
         } else if (flags_.format == "csv") {
             fmt::print("{}", compare_csv(rows));
         } else if (flags_.format == "seed") {
@@ -259,6 +262,7 @@ class CompareCommand {
             if (missing_ > 0) fmt::print("{} cases not implemented by {}\n", missing_, sides_.backend);
         }
         if (flags_.common.json || flags_.format != "table") print_adapted(target_.adapted());
+        if (!kept.ok()) return report_error(kept.error());
         if (interrupted()) return static_cast<int>(Exit::kInterrupted);
         const bool differ = std::ranges::any_of(rows, &CompareRow::differs);
         return static_cast<int>(differ || failures_ > 0 ? Exit::kFailures : Exit::kPassed);
@@ -296,8 +300,9 @@ int run_compare(CompareFlags flags) {
 
 }  // namespace
 
-void add_compare_command(CLI::App& app, int& code) {
+void add_compare_command(CLI::App& app, int& code, const CommandLine& line) {
     auto flags = std::make_shared<CompareFlags>();
+    flags->common.command = line;
     CLI::App* command = app.add_subcommand("compare", "compare two operator libraries, call by call");
     add_common_options(*command, flags->common);
     add_implemented_option(*command, flags->common);

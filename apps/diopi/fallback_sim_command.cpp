@@ -4,11 +4,13 @@
 #include <CLI/CLI.hpp>
 
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "capture_source.hpp"
 #include "commands.hpp"
 #include "core/suggest.hpp"
 #include "environment.hpp"
+#include "journal/kept_report.hpp"
 #include "record_options.hpp"
 #include "replay/bisect.hpp"
 #include "replay/fallback_run.hpp"
@@ -121,6 +123,14 @@ WorkAnswer simulate(Subject& subject, const FallbackSimOptions& options, Recordi
     return {to_json(*record)};
 }
 
+/// Keeps the JSON for the page of diopi report, with what only this command knows.
+Status keep(const FallbackSimOptions& options, const char* kind, const std::string& json) {
+    Json report = parse_own(json);
+    report["backend"] = options.common.impl;
+    report["to"] = options.other;
+    return keep_report(options.common.run_folder, kind, options.common.command, one_line(report));
+}
+
 int print_answer(Subject& subject, const FallbackSimOptions& options, const WorkOutcome& outcome) {
     if (!outcome.status.ok()) {
         fmt::print(stderr, "diopi: {}: {}\n", subject.loaded->path, outcome.status.message());
@@ -145,7 +155,8 @@ int print_answer(Subject& subject, const FallbackSimOptions& options, const Work
                    adapted_text(subject.target.adapted(), screen));
     }
     if (options.common.json || options.format != "table") print_adapted(subject.target.adapted());
-    return static_cast<int>(Exit::kPassed);
+    const Status kept = keep(options, "fallback", outcome.payload);
+    return kept.ok() ? static_cast<int>(Exit::kPassed) : report_error(kept.error());
 }
 
 /// Runs in one worker, so that a device that crashes or hangs gives a message.
@@ -212,10 +223,12 @@ int run_bisection(Subject& subject, const FallbackSimOptions& options) {
         return static_cast<int>(Exit::kFailures);
     }
     const BisectRecord record = to_record(*report, loaded.capture);
+    const std::string json = bisect_json(record);
     if (options.common.json)
-        fmt::print("{}\n", bisect_json(record));
+        fmt::print("{}\n", json);
     else
         fmt::print("{}", bisect_text(record, repeat_of(options, record)));
+    if (Status s = keep(options, "bisect", json); !s.ok()) return report_error(s.error());
     const bool is_interrupted = record.end == SearchEnd::kInterrupted || record.calls_end == SearchEnd::kInterrupted;
     if (is_interrupted) return static_cast<int>(Exit::kInterrupted);
     return static_cast<int>(record.end == SearchEnd::kNothingWrong ? Exit::kPassed : Exit::kFailures);
@@ -231,8 +244,9 @@ int run_fallback_sim(const FallbackSimOptions& options) {
 
 }  // namespace
 
-void add_fallback_sim_command(CLI::App& app, int& code) {
+void add_fallback_sim_command(CLI::App& app, int& code, const CommandLine& line) {
     auto options = std::make_shared<FallbackSimOptions>();
+    options->common.command = line;
     options->common.impl = "sim";
     CLI::App* command = app.add_subcommand("fallback-sim", "what if these operators ran on the CPU");
     add_replay_options(*command, options->common);

@@ -57,11 +57,12 @@ int run(int argc, char** argv) {
         "3 internal error, 130 interrupted.\n"
         "diopi COMMAND --help prints more, with examples.");
     int code = 0;
+    const diopi::CommandLine line(argv, argv + argc);
     diopi::add_gen_command(app, code);
-    diopi::add_test_command(app, code, argc, argv);
-    diopi::add_compare_command(app, code);
-    diopi::add_profile_command(app, code);
-    diopi::add_fallback_sim_command(app, code);
+    diopi::add_test_command(app, code, line);
+    diopi::add_compare_command(app, code, line);
+    diopi::add_profile_command(app, code, line);
+    diopi::add_fallback_sim_command(app, code, line);
     diopi::add_report_command(app, code);
     diopi::add_list_command(app, code);
     diopi::add_about_commands(app, code);

@@ -20,6 +20,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kRunFolder = "folder of the run's results";
+
 /// Folders where the case files may be: beside an installed program, or in the source tree that it was built from.
 std::vector<std::string> candidate_folders() {
     std::vector<std::string> folders;
@@ -104,7 +106,7 @@ void add_common_options(CLI::App& command, CommonOptions& options) {
     command.add_option("--cases", options.case_files, "more case files (docs/cases.md)");
     command.add_option("--cases-dir", options.cases_folder, "folder of the case files");
     command.add_option("--data", options.data, "folder of baselines")->check(no_file())->capture_default_str();
-    command.add_option("--run", options.run_folder, "folder of the run's journal")->capture_default_str();
+    command.add_option("--run", options.run_folder, kRunFolder)->capture_default_str();
     command.add_option("--seed", options.seed, "seed of every random number")->capture_default_str();
     command.add_option("-j,--jobs", options.jobs, "worker processes; 0: one per processor")->check(CLI::Range(0, 1024));
     command.add_flag("--json", options.json, "print JSON on stdout, nothing else");
@@ -119,6 +121,7 @@ void add_replay_options(CLI::App& command, CommonOptions& options) {
     command.add_option("--model", options.model, "a capture that comes with the program, such as resnet18")
         ->check(not_empty());
     command.add_option("--cases-dir", options.cases_folder, "folder of the case files");
+    command.add_option("--run", options.run_folder, kRunFolder)->capture_default_str();
     command.add_option("--seed", options.seed, "seed of every random number")->capture_default_str();
     command.add_flag("--json", options.json, "print JSON on stdout, nothing else");
     command.add_flag("-q,--quiet", options.quiet, "print only the outcome");

@@ -22,6 +22,7 @@ namespace diopi {
 enum class Exit : int { kPassed = 0, kFailures = 1, kBadInput = 2, kInternal = 3, kInterrupted = 130 };
 
 struct CommonOptions {
+    std::vector<std::string> command;  ///< argv
     std::string impl = "cpu";
     LibraryOptions loading;
     /// Operators: words of the command line, of --fname and those without an option.

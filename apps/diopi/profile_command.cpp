@@ -11,6 +11,7 @@
 #include "cases/shaped_case.hpp"
 #include "commands.hpp"
 #include "file/atomic_file.hpp"
+#include "journal/kept_report.hpp"
 #include "options.hpp"
 #include "profile/profile.hpp"
 #include "profile/profile_baseline.hpp"
@@ -131,8 +132,11 @@ Result<std::optional<Profile>> read_baseline_of(const ProfileCommand& options) {
 }
 
 Status write_files(const ProfileCommand& options, const Profile& profile,
-                   const std::optional<ProfileComparison>& comparison) {
-    if (Status s = write_profile(profile_path(options.common.run_folder), profile); !s.ok()) return s;
+                   const std::optional<ProfileComparison>& comparison, const ProfileView& view) {
+    const CommonOptions& common = options.common;
+    if (Status s = write_profile(profile_path(common.run_folder), profile); !s.ok()) return s;
+    const std::string report = profile_report_json(profile, comparison, view);
+    if (Status s = keep_report(common.run_folder, "profile", common.command, report); !s.ok()) return s;
     if (!options.csv.empty()) {
         if (Status s = write_file_atomically(options.csv, profile_csv(profile, comparison)); !s.ok()) return s;
     }
@@ -326,7 +330,7 @@ int show(const ProfileCommand& options, const ProfilePair& pair, const std::opti
     const auto compared = compare(options, pair, baseline);
     if (!compared.ok()) return report_error(compared.error());
     const std::optional<ProfileComparison>& comparison = *compared;
-    if (Status s = write_files(options, profile, comparison); !s.ok()) return report_error(s.error());
+    if (Status s = write_files(options, profile, comparison, view); !s.ok()) return report_error(s.error());
     for (const std::string& line : device_warnings(profile)) fmt::print(stderr, "diopi: warning: {}\n", line);
     if (options.common.json) {
         fmt::print("{}\n", profile_report_json(profile, comparison, view));
@@ -498,8 +502,9 @@ void add_showing_options(CLI::App& command, ProfileCommand& options) {
 
 }  // namespace
 
-void add_profile_command(CLI::App& app, int& code) {
+void add_profile_command(CLI::App& app, int& code, const CommandLine& line) {
     auto options = std::make_shared<ProfileCommand>();
+    options->common.command = line;
     CLI::App* command = app.add_subcommand("profile", "measure the time and memory of an operator's calls");
     add_measuring_options(*command, *options);
     add_showing_options(*command, *options);

@@ -1,6 +1,7 @@
 /// diopi report: the results of the last run, from its journal.
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <memory>
 
 #include "commands.hpp"
@@ -13,7 +14,8 @@ namespace diopi {
 namespace {
 
 struct ReportOptions {
-    CommonOptions common;  ///< --run and the operators
+    CommonOptions common;           ///< the operators
+    std::vector<std::string> runs;  ///< --run
     ReportOutput output;
     std::string audit;  ///< --audit
 };
@@ -31,12 +33,36 @@ int run_audit(const ReportOptions& options) {
     return static_cast<int>(audit->is_usable() ? Exit::kPassed : Exit::kFailures);
 }
 
+/// Refuses several runs for reports that are of one.
+Status check_runs(const ReportOptions& options) {
+    if (options.runs.size() <= 1) return {};
+    const ReportOutput& output = options.output;
+    if (output.html.empty()) {
+        return bad_input("several --run make one page: add --html FILE; reports on the terminal are of one run");
+    }
+    if (!output.json && output.junit.empty() && !selects_cases(options.common)) return {};
+    return bad_input("--json, --junit and operators need a single --run; several make one page alone");
+}
+
 int show_report(const ReportOptions& options) {
     if (!options.audit.empty()) return run_audit(options);
+    if (Status s = check_runs(options); !s.ok()) return report_error(s.error());
     if (Status s = check_report_output(options.output); !s.ok()) return report_error(s.error());
-    auto journal = journal_of(options.common);
+    const std::string& place = options.runs.front();
+    if (!options.output.html.empty() && (options.runs.size() > 1 || !has_journal(place))) {
+        return write_page_of(options.runs, options.output);
+    }
+    CommonOptions common = options.common;
+    common.run_folder = place;
+    auto journal = journal_of(common);
     if (!journal.ok()) return report_error(journal.error());
-    return print_report(std::move(*journal), options.output);
+    std::vector<KeptReport> reports;
+    if (!options.output.html.empty() && !selects_cases(common) && std::filesystem::is_directory(place)) {
+        auto kept = kept_reports_at(place);
+        if (!kept.ok()) return report_error(kept.error());
+        reports = std::move(*kept);
+    }
+    return print_report(std::move(*journal), options.output, reports);
 }
 
 }  // namespace
@@ -45,7 +71,11 @@ void add_report_command(CLI::App& app, int& code) {
     auto options = std::make_shared<ReportOptions>();
     CLI::App* command = app.add_subcommand("report", "report the last run; writes error_report.csv");
     add_operator_options(*command, options->common);
-    command->add_option("--run", options->common.run_folder, "folder of the run's journal")->capture_default_str();
+    options->runs = {options->common.run_folder};
+    command->add_option("--run", options->runs, "a run's folder; several for --html")
+        ->type_name("RUN")
+        ->allow_extra_args(false)
+        ->default_str(options->common.run_folder);
     add_report_output_options(*command, options->output);
     command->add_option("--audit", options->audit, "list what a vendor's library has and lacks (docs/plugins.md)")
         ->type_name("PATH")
@@ -55,6 +85,7 @@ void add_report_command(CLI::App& app, int& code) {
         "  diopi report\n"
         "  diopi report add 'conv*'\n"
         "  diopi report --run nightly --junit report.xml\n"
+        "  diopi report --html nightly.html --run nightly --run nightly_profile\n"
         "  diopi report --audit ./libdiopi_impl.so\n"
         "  diopi report matrix --format markdown\n"
         "  diopi report diff last_week nightly\n"

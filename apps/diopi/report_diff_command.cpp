@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "options.hpp"
 #include "report/html_page.hpp"
@@ -27,7 +28,7 @@ int run_diff(const DiffOptions& options) {
     if (!after.ok()) return report_error(after.error());
     const RunDiff diff = diff_runs(*before, *after);
     if (!options.html.empty()) {
-        if (Status s = write_html(options.html, *after, &diff); !s.ok()) return report_error(s.error());
+        if (Status s = write_html(options.html, {page_data(*after, &diff)}); !s.ok()) return report_error(s.error());
     }
     if (options.json) {
         fmt::print("{}", run_diff_json(diff));

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "core/suggest.hpp"
 #include "journal/case_order.hpp"
@@ -14,6 +15,8 @@
 namespace diopi {
 
 namespace {
+
+namespace fs = std::filesystem;
 
 /// Leaves the cases of the operators; an operator that the run does not have is refused.
 Status keep_operators(const CommonOptions& options, Journal& journal) {
@@ -27,6 +30,29 @@ Status keep_operators(const CommonOptions& options, Journal& journal) {
     journal.header.cases -= static_cast<int64_t>(
         std::erase_if(journal.results, [&](const CaseResult& result) { return !operators->matches(result.op); }));
     return {};
+}
+
+/// Adds the pages of the reports.
+Status add_pages(const std::vector<KeptReport>& reports, std::vector<Json>& runs) {
+    for (const KeptReport& report : reports) {
+        auto page = page_data(report);
+        if (!page.ok()) return page.status();
+        runs.push_back(std::move(*page));
+    }
+    return {};
+}
+
+/// Adds the pages of what a place keeps: its journal, reports of other commands, or both.
+Status add_runs_at(const std::string& place, std::vector<Json>& runs) {
+    if (!fs::exists(place)) return bad_input("there is nothing at " + place + "; name a run's folder with --run");
+    if (has_journal(place)) {
+        auto journal = journal_at(place);
+        if (!journal.ok()) return journal.status();
+        runs.push_back(page_data(*journal));
+        if (!fs::is_directory(place)) return {};
+    }
+    const auto reports = kept_reports_at(place);
+    return reports.ok() ? add_pages(*reports, runs) : reports.status();
 }
 
 }  // namespace
@@ -58,7 +84,7 @@ Result<Journal> journal_at(const std::string& place) {
 
 Result<Journal> journal_of(const CommonOptions& options) {
     const std::string& place = options.run_folder;
-    if (!std::filesystem::exists(place)) {
+    if (!fs::exists(place)) {
         return bad_input("there is no journal at " + journal_path(place) +
                          "; run diopi test first, or name its folder with --run");
     }
@@ -68,10 +94,37 @@ Result<Journal> journal_of(const CommonOptions& options) {
     return journal;
 }
 
-int print_report(Journal journal, const ReportOutput& output) {
+bool has_journal(const std::string& place) {
+    if (!fs::is_directory(place)) return !place.ends_with(".json");
+    if (fs::exists(journal_path(place))) return true;
+    const auto reports = kept_reports_at(place);
+    return reports.ok() && reports->empty();
+}
+
+int write_page_of(const std::vector<std::string>& places, const ReportOutput& output) {
+    std::vector<Json> runs;
+    for (const std::string& place : places) {
+        if (Status s = add_runs_at(place, runs); !s.ok()) return report_error(s.error());
+    }
+    if (Status s = write_html(output.html, runs); !s.ok()) return report_error(s.error());
+    bool has_failures = false;
+    for (const Json& run : runs) {
+        has_failures |= run.at("failures").get<int64_t>() > 0;
+        if (output.quiet) continue;
+        fmt::print("{}: {}\n", run.at("title").get<std::string>(), run.at("summary").get<std::string>());
+    }
+    fmt::print("{} written\n", output.html);
+    return static_cast<int>(has_failures ? Exit::kFailures : Exit::kPassed);
+}
+
+int print_report(Journal journal, const ReportOutput& output, const std::vector<KeptReport>& reports) {
     sort_by_case(journal.results);
     Status s = write_report_files({output.csv, output.junit}, journal.results, journal.header.repeat);
-    if (s.ok() && !output.html.empty()) s = write_html(output.html, journal);
+    if (s.ok() && !output.html.empty()) {
+        std::vector<Json> runs = {page_data(journal)};
+        s = add_pages(reports, runs);
+        if (s.ok()) s = write_html(output.html, runs);
+    }
     if (!s.ok()) return report_error(s.error());
     if (output.json) {
         fmt::print("{}\n", journal_json(journal));

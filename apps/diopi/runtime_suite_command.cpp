@@ -80,7 +80,7 @@ int run_runtime_suite_command(const RuntimeSuiteCommand& options) {
         return backend->leaks("in case runtime/" + std::string(check.name));
     };
     suite.run_folder = options.common.run_folder;
-    suite.command = options.command;
+    suite.command = options.common.command;
     suite.repeat = repeat_suite_text(options);
 
     install_interrupt_handler();

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "options.hpp"
 
@@ -13,7 +12,6 @@ struct RuntimeSuiteCommand {
     std::string csv, junit;
     double timeout_s = kCaseTimeout_s;
     bool resume = false;
-    std::vector<std::string> command;
 };
 
 /// Runs the checks of the runtime, or the one that --case names; returns the exit code.

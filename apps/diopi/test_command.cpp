@@ -285,7 +285,7 @@ class TestRun {
         conformance_.run_folder = options_.common.run_folder;
         conformance_.resume = options_.resume;
         conformance_.after_case = [this](const Case& c) { return target_.leaks("in case " + c.id()); };
-        conformance_.command = options_.command;
+        conformance_.command = options_.common.command;
         conformance_.repeat = repeat_text(options_);
         conformance_.shard = shard_ ? to_string(*shard_) : "";
     }
@@ -455,16 +455,16 @@ int run_test(const TestOptions& options) {
     if (options.suite == "runtime") {
         if (Status s = refuse_for_runtime_suite(options); !s.ok()) return report_error(s.error());
         return run_runtime_suite_command(
-            {options.common, options.csv, options.junit, options.timeout_s, options.resume, options.command});
+            {options.common, options.csv, options.junit, options.timeout_s, options.resume});
     }
     return TestRun(options).run();
 }
 
 }  // namespace
 
-void add_test_command(CLI::App& app, int& code, int argc, char** argv) {
+void add_test_command(CLI::App& app, int& code, const CommandLine& line) {
     auto options = std::make_shared<TestOptions>();
-    options->command.assign(argv, argv + argc);
+    options->common.command = line;
     CLI::App* command = app.add_subcommand("test", "test an operator library against the float64 reference");
     add_test_options(*command, *options);
     command->callback([options, command, &code] {

@@ -50,7 +50,6 @@ struct TestOptions {
     std::string replay;
     RecordFlags record;
     std::vector<std::string> given;  ///< options on the command line, by name
-    std::vector<std::string> command;
 };
 
 void add_test_options(CLI::App& command, TestOptions& options);

@@ -194,15 +194,6 @@ Result<RunHeader> read_header(std::string_view line, const std::string& path) {
     }
 }
 
-/// "2022-09-29T16:40:40+0800".
-std::string present_time() {
-    const std::time_t now = std::time(nullptr);
-    std::tm parts = {};
-    localtime_r(&now, &parts);
-    char text[40];
-    return {text, std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S%z", &parts)};
-}
-
 /// Opens for appending and takes the journal's lock. A record lock ends with this process; a flock would last while a
 /// hanging worker still has a copy of the descriptor.
 Result<int> open_locked(const std::string& path) {
@@ -218,6 +209,14 @@ Result<int> open_locked(const std::string& path) {
 }
 
 }  // namespace
+
+std::string present_time() {
+    const std::time_t now = std::time(nullptr);
+    std::tm parts = {};
+    localtime_r(&now, &parts);
+    char text[40];
+    return {text, std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S%z", &parts)};
+}
 
 std::string journal_path(const std::string& folder) { return folder + "/journal.jsonl"; }
 

@@ -58,6 +58,9 @@ class JournalWriter {
     int fd_ = -1;
 };
 
+/// ISO 8601 with offset: "2022-09-29T16:40:40+0800".
+[[nodiscard]] std::string present_time();
+
 /// The path `folder`/journal.jsonl.
 [[nodiscard]] std::string journal_path(const std::string& folder);
 

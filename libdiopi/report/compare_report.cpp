@@ -27,68 +27,7 @@ std::string figure_or(std::string_view nothing, std::string_view format, const s
     return x ? fmt::format(fmt::runtime(format), *x) : std::string(nothing);
 }
 
-struct OperatorSummary {
-    std::set<std::string> calls;
-    int64_t tensors = 0, different = 0;
-    std::optional<double> cosine, max_rel;  ///< of the tensors that have them
-    double max_abs = 0;
-    UlpHistogram ulp, other_ulp;
-};
-
-/// NaN counts as the largest.
-void take_larger(double& largest, double x) {
-    if (std::isnan(x) || x > largest) largest = x;
-}
-void take_larger(std::optional<double>& largest, const std::optional<double>& x) {
-    if (x) take_larger(largest ? *largest : largest.emplace(*x), *x);
-}
-
-/// NaN counts as the smallest.
-void take_smaller(std::optional<double>& smallest, const std::optional<double>& x) {
-    if (x && (!smallest || std::isnan(*x) || *x < *smallest)) smallest = x;
-}
-
-/// The casts before a tensor was compared, and why it differs.
-std::string note_of(const CompareRow& row) {
-    if (row.cast.empty()) return row.error;
-    return fmt::format("compared {}{}{}", row.cast, row.error.empty() ? "" : ": ", row.error);
-}
-
-/// "a", or "a and b" if two captures have different names for the layer.
-std::string layers_of(const CompareRow& row) {
-    return row.other_layer.empty() ? row.layer : fmt::format("{} and {}", row.layer, row.other_layer);
-}
-
-/// Summaries in the order of the operators' first calls.
-std::vector<std::pair<std::string, OperatorSummary>> summaries_of(const std::vector<CompareRow>& rows) {
-    std::vector<std::pair<std::string, OperatorSummary>> summaries;
-    std::map<std::string, size_t> known;
-    for (const CompareRow& row : rows) {
-        if (!row.compared()) continue;
-        const auto [at, is_new] = known.try_emplace(row.overload, summaries.size());
-        if (is_new) summaries.emplace_back(row.overload, OperatorSummary());
-        OperatorSummary& summary = summaries[at->second].second;
-        summary.calls.insert(row.where);
-        ++summary.tensors;
-        summary.different += row.allclose ? 0 : 1;
-        take_smaller(summary.cosine, row.cosine);
-        take_larger(summary.max_abs, row.max_abs);
-        take_larger(summary.max_rel, row.max_rel);
-        if (row.ulp) summary.ulp.add(*row.ulp);
-        if (row.other_ulp) summary.other_ulp.add(*row.other_ulp);
-    }
-    return summaries;
-}
-
-/// Names the side that is closer to the exact values.
-std::string closer(const OperatorSummary& summary, const CompareSides& sides) {
-    if (summary.ulp.total() == 0) return "";
-    const double one = summary.ulp.mean(), other = summary.other_ulp.mean();
-    if (one == other) return "equal";
-    return one < other ? sides.backend : sides.against;
-}
-
-std::string operators_text(const std::vector<std::pair<std::string, OperatorSummary>>& summaries, bool with_ulp,
+std::string operators_text(const std::vector<std::pair<std::string, OperatorDifferences>>& summaries, bool with_ulp,
                            const CompareSides& sides, const Screen& screen) {
     std::vector<Column> columns = {{"Operator", Align::kLeft, 55, false, true},
                                    {"Calls", Align::kRight, 0, true},
@@ -102,7 +41,7 @@ std::string operators_text(const std::vector<std::pair<std::string, OperatorSumm
     for (const auto& [overload, summary] : summaries) {
         table.add_row({overload, fmt::format("{}", summary.calls.size()), fmt::format("{}", summary.tensors),
                        fmt::format("{}", summary.different), figure_or(".", "{:.6f}", summary.cosine),
-                       figure(summary.max_abs), figure_or(".", "{:.3g}", summary.max_rel), closer(summary, sides)},
+                       figure(summary.max_abs), figure_or(".", "{:.3g}", summary.max_rel), summary.closer(sides)},
                       summary.different > 0 ? Style::kRed : Style::kPlain);
     }
     return table.empty() ? "" : table.render(screen);
@@ -221,34 +160,12 @@ std::string renamed_text(const std::vector<CompareRow>& rows) {
                        first->layer.empty() ? "none" : first->layer, first->other_layer);
 }
 
-/// Calls that were not compared for one reason.
-struct SkippedCalls {
-    std::string first;  ///< place of the first call
-    int64_t calls = 0;
-    std::vector<std::pair<std::string, int64_t>> overloads;  ///< in the order of their first calls
-};
-
 /// A line per reason: its first call, then the count for each operator.
 std::string skipped_text(const std::vector<CompareRow>& rows) {
-    std::vector<std::pair<std::string, SkippedCalls>> reasons;
-    const auto entry = [](auto& list, const std::string& key) -> auto& {
-        const auto at = std::ranges::find(list, key, [](const auto& pair) { return pair.first; });
-        return at != list.end() ? at->second : list.emplace_back(key, decltype(list.back().second){}).second;
-    };
-    for (const CompareRow& row : rows) {
-        if (row.skipped.empty()) continue;
-        SkippedCalls& skipped = entry(reasons, row.skipped);
-        if (skipped.calls++ == 0) skipped.first = row.where;
-        ++entry(skipped.overloads, row.overload);
-    }
     std::string text;
-    for (const auto& [reason, skipped] : reasons) {
-        std::vector<std::string> names;
-        for (const auto& [overload, calls] : skipped.overloads) {
-            names.push_back(calls == 1 ? overload : fmt::format("{} x{}", overload, calls));
-        }
-        text += fmt::format("not compared, {}: {}, the first {}: {}\n", reason, counted(skipped.calls, "call"),
-                            skipped.first, fmt::join(names, ", "));
+    for (const SkippedCalls& skipped : skipped_in(rows)) {
+        text += fmt::format("not compared, {}: {}, the first {}: {}\n", skipped.reason, counted(skipped.calls, "call"),
+                            skipped.first, skipped.names());
     }
     return text;
 }
@@ -264,22 +181,6 @@ std::string casts_text(const std::vector<CompareRow>& rows) {
         text += fmt::format("compared {}, with the tolerance of the narrower: {}\n", cast, counted(count, "tensor"));
     }
     return text;
-}
-
-/// ", 2 calls are in only one of them": for two captures.
-std::string alone_text(const std::vector<CompareRow>& rows) {
-    const int64_t alone = std::ranges::count_if(rows, [](const CompareRow& row) { return !row.only_in.empty(); });
-    if (alone == 0) return "";
-    return alone == 1 ? ", 1 call is in only one of them" : fmt::format(", {} calls are in only one of them", alone);
-}
-
-/// ", the first at call 3, relu (layer1.0.relu)".
-std::string first_difference(const std::vector<CompareRow>& rows) {
-    const auto first = std::ranges::find_if(rows, &CompareRow::differs);
-    if (first == rows.end()) return "";
-    const bool is_captured = !first->layer.empty();
-    return fmt::format(", the first at {}, {}{}", first->where, first->name,
-                       is_captured ? " (" + first->layer + ")" : "");
 }
 
 }  // namespace
@@ -322,24 +223,17 @@ std::string compare_csv(const std::vector<CompareRow>& rows) {
 
 std::string compare_text(const std::vector<CompareRow>& rows, const CompareSides& sides, bool only_differences,
                          const Screen& screen) {
-    const auto summaries = summaries_of(rows);
+    const auto summaries = by_operator(rows);
     UlpHistogram one, other;
-    std::set<std::string> calls;
-    int64_t tensors = 0, different = 0;
     for (const auto& [overload, summary] : summaries) {
         one.add(summary.ulp);
         other.add(summary.other_ulp);
-        tensors += summary.tensors;
-        different += summary.different;
-        for (const std::string& call : summary.calls) calls.insert(call);
     }
     std::string text;
     if (!only_differences) text += operators_text(summaries, one.total() > 0, sides, screen);
     if (one.total() > 0 && !only_differences) text += "\n" + histogram_text(one, other, sides, screen);
     text += different_text(rows, screen) + breaks_text(rows, screen);
-    text += fmt::format("{} on {} and {}: {} of {} differ{}{}.\n", counted(static_cast<int64_t>(calls.size()), "call"),
-                        sides.backend, sides.against, different, counted(tensors, "tensor"), alone_text(rows),
-                        first_difference(rows));
+    text += compare_summary(rows, sides) + "\n";
     return text + renamed_text(rows) + casts_text(rows) + skipped_text(rows);
 }
 

@@ -5,14 +5,10 @@
 #include <vector>
 
 #include "journal/compare_row.hpp"
+#include "report/compare_summary.hpp"
 #include "report/terminal.hpp"
 
 namespace diopi {
-
-/// The compared sides: backends, or the files of two captures.
-struct CompareSides {
-    std::string backend, against;
-};
 
 /// The two lines of a compared tensor in the standard's own format; one that differs is followed by a line for each
 /// input and output of its call.

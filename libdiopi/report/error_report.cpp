@@ -120,6 +120,12 @@ std::string shell_quoted(const std::string& text) {
     return quoted + "'";
 }
 
+std::string command_text(std::span<const std::string> words) {
+    std::string text;
+    for (const std::string& word : words) text += (text.empty() ? "" : " ") + shell_quoted(word);
+    return text;
+}
+
 std::string repeat_command(const std::string& case_id, const std::string& options) {
     return "diopi test --case " + shell_quoted(case_id) + (options.empty() ? "" : " " + options);
 }

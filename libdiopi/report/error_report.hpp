@@ -2,6 +2,7 @@
 /// and JUnit.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,6 +39,8 @@ struct Fault {
 
 /// A word quoted for a shell: in single quotes if it contains anything but letters, digits and harmless signs.
 [[nodiscard]] std::string shell_quoted(const std::string& text);
+/// A command line, each word quoted for a shell.
+[[nodiscard]] std::string command_text(std::span<const std::string> words);
 
 /// "diopi test --case ID" and `options`, quoted for a shell: the command that repeats one case alone.
 [[nodiscard]] std::string repeat_command(const std::string& case_id, const std::string& options);

@@ -1,8 +1,8 @@
 #include "report/html_page.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
 #include <string_view>
@@ -11,9 +11,6 @@
 #include "file/atomic_file.hpp"
 #include "report/error_report.hpp"
 #include "report/junit.hpp"
-#include "report/run_diff_report.hpp"
-#include "report/run_report.hpp"
-#include "report/summary.hpp"
 
 namespace diopi {
 
@@ -26,44 +23,37 @@ std::string script_json(const Json& json) {
     return text;
 }
 
-/// A backend's name, or the name of a library's file.
-std::string title_of(const std::string& backend) { return backend.substr(backend.find_last_of('/') + 1); }
-
-std::string command_line(const RunHeader& run) {
+/// For a browser without scripts.
+std::string summaries_of(const std::vector<Json>& runs) {
     std::string text;
-    for (const std::string& word : run.command) text += (text.empty() ? "" : " ") + shell_quoted(word);
-    return text;
-}
-
-std::string heading_of(const RunHeader& run) {
-    const std::string seed = fmt::format("seed {}", run.seed);
-    return fmt::format("{}, {}{}", run.started, seed, run.shard.empty() ? "" : ", shard " + run.shard);
-}
-
-std::string totals_text(const Journal& journal) {
-    std::string text = summary_line(count(journal.results), seconds_of(journal), "s of work in its cases") + ".";
-    const auto missing = journal.header.cases - static_cast<int64_t>(journal.results.size());
-    if (missing > 0) text += fmt::format(" {} cases have no result: the run was interrupted.", missing);
+    for (const Json& run : runs) {
+        text += fmt::format("<p>{}: {}</p>\n", xml_escaped(run.at("title").get<std::string>()),
+                            xml_escaped(run.at("summary").get<std::string>()));
+    }
     return text;
 }
 
 }  // namespace
 
-std::string html_page(const Journal& journal, const RunDiff* diff) {
-    Json data = page_data(journal);
-    if (diff != nullptr) {
-        data["diff"] = run_diff_data(*diff);
-        data["diff"]["summary"] = run_diff_summary(*diff);
-    }
-    const RunHeader& run = journal.header;
-    const std::array<std::pair<std::string_view, std::string>, 7> parts = {{
-        {"title", xml_escaped("diopi test: " + title_of(run.backend))},
-        {"run", xml_escaped(heading_of(run))},
-        {"command", xml_escaped(command_line(run))},
-        {"summary", xml_escaped(totals_text(journal))},
+std::string page_label(const std::vector<std::string>& command) {
+    constexpr size_t kMost = 40;
+    std::vector<std::string> words(command.begin() + (command.empty() ? 0 : 1), command.end());
+    const auto run = std::ranges::find(words, "--run");
+    if (run != words.end()) words.erase(run, std::ranges::next(run, 2, words.end()));
+    const std::string text = command_text(words);
+    return text.size() <= kMost ? text : text.substr(0, kMost) + " ...";
+}
+
+std::string html_page(const std::vector<Json>& runs) {
+    const bool is_single = runs.size() == 1;
+    const std::string title =
+        is_single ? runs.front().at("title").get<std::string>() : fmt::format("diopi: {} runs", runs.size());
+    const std::array<std::pair<std::string_view, std::string>, 5> parts = {{
+        {"title", xml_escaped(title)},
+        {"summaries", summaries_of(runs)},
         {"style", kPageStyle},
         {"script", kPageScript},
-        {"data", script_json(data)},
+        {"data", script_json(runs)},
     }};
     std::string page;
     std::string_view rest = kPageHtml;
@@ -78,8 +68,8 @@ std::string html_page(const Journal& journal, const RunDiff* diff) {
     return page.append(rest);
 }
 
-Status write_html(const std::string& path, const Journal& journal, const RunDiff* diff) {
-    return write_file_atomically(path, html_page(journal, diff));
+Status write_html(const std::string& path, const std::vector<Json>& runs) {
+    return write_file_atomically(path, html_page(runs));
 }
 
 }  // namespace diopi

@@ -1,7 +1,8 @@
-/// A run as one page of HTML that needs no network: diopi report --html.
+/// Runs as one page of HTML that needs no network: diopi report --html.
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "core/status.hpp"
 #include "journal/journal.hpp"
@@ -10,19 +11,29 @@
 
 namespace diopi {
 
+struct KeptReport;
+
 /// The parts of the page, from the files in report/page. {{...}} in the first one are places for the others.
 extern const char* const kPageHtml;
 extern const char* const kPageStyle;
 extern const char* const kPageScript;
 
-/// The data that the page's script shows. Cases are grouped by operator, dtype, verdict and aspects, and each group has
-/// the numbers at the end of its ids as ranges, so that the page stays small.
-[[nodiscard]] Json page_data(const Journal& journal);
+/// A run as the page's script shows it. Every kind of run has `kind`, `title`, `label`, `heading`,
+/// `command`, `summary` and `failures` (what makes the exit code 1); the rest is what its kind shows.
+///
+/// For a test: cases are grouped by operator, dtype, verdict and aspects, and each group has the numbers at the end of
+/// its ids as ranges, so that the page stays small. `diff`, with what changed from an older run, may be null.
+[[nodiscard]] Json page_data(const Journal& journal, const RunDiff* diff = nullptr);
+/// For profile, compare and fallback-sim; bad input if the report lacks a member.
+[[nodiscard]] Result<Json> page_data(const KeptReport& kept);
 
-/// The page. Its cases are in natural order of their ids. `diff`, with what changed from an older run, may be null.
-[[nodiscard]] std::string html_page(const Journal& journal, const RunDiff* diff = nullptr);
+/// A command line as a short title: without the program, --run and what is beyond 40 characters.
+[[nodiscard]] std::string page_label(const std::vector<std::string>& command);
+
+/// The page of at least one run. It shows one at a time.
+[[nodiscard]] std::string html_page(const std::vector<Json>& runs);
 
 /// Writes the page in one step.
-Status write_html(const std::string& path, const Journal& journal, const RunDiff* diff = nullptr);
+Status write_html(const std::string& path, const std::vector<Json>& runs);
 
 }  // namespace diopi

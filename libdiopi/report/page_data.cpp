@@ -12,6 +12,9 @@
 #include "cases/case.hpp"
 #include "report/error_report.hpp"
 #include "report/html_page.hpp"
+#include "report/run_diff_report.hpp"
+#include "report/run_report.hpp"
+#include "report/summary.hpp"
 #include "report/support_matrix.hpp"
 #include "schema/schema.hpp"
 
@@ -127,14 +130,33 @@ Json fault_json(const Fault& fault, const std::string& options) {
     return json;
 }
 
+std::string heading_of(const RunHeader& run) {
+    return fmt::format("{}, seed {}{}", run.started, run.seed, run.shard.empty() ? "" : ", shard " + run.shard);
+}
+
+std::string totals_text(const Journal& journal) {
+    std::string text = summary_line(count(journal.results), seconds_of(journal), "s of work in its cases") + ".";
+    const auto missing = journal.header.cases - static_cast<int64_t>(journal.results.size());
+    if (missing > 0) text += fmt::format(" {} cases have no result: the run was interrupted.", missing);
+    return text;
+}
+
 class PageData {
  public:
     explicit PageData(const Journal& journal) : journal_(journal) {}
 
     Json build() {
         for (const CaseResult& result : journal_.results) add(result);
-        Json json = Json::object();
-        json["run"] = {{"options", journal_.header.repeat}};
+        const RunHeader& run = journal_.header;
+        const std::string backend = short_name(run.backend);
+        Json json = {{"kind", "test"},
+                     {"title", "diopi test: " + backend},
+                     {"label", page_label(run.command)},
+                     {"heading", heading_of(run)},
+                     {"command", command_text(run.command)},
+                     {"summary", totals_text(journal_)},
+                     {"options", run.repeat}};
+        json["failures"] = count(journal_.results).failures();
         json["verdicts"] = verdicts_json();
         json["counts"] = counts_;
         json["families"] = families_json();
@@ -246,6 +268,12 @@ class PageData {
 
 }  // namespace
 
-Json page_data(const Journal& journal) { return PageData(journal).build(); }
+Json page_data(const Journal& journal, const RunDiff* diff) {
+    Json data = PageData(journal).build();
+    if (diff == nullptr) return data;
+    data["diff"] = run_diff_data(*diff);
+    data["diff"]["summary"] = run_diff_summary(*diff);
+    return data;
+}
 
 }  // namespace diopi

@@ -12,6 +12,7 @@
 #include "report/csv.hpp"
 #include "report/profile_table.hpp"
 #include "report/row_sum.hpp"
+#include "report/summary.hpp"
 
 namespace diopi {
 
@@ -106,9 +107,6 @@ std::string cut_text(const Profile& profile, const ProfileView& view) {
     return text + fmt::format("time limit for {} call{}; --passes {} measures in full, --max-time S longer per call\n",
                               limited, limited == 1 ? "" : "s", view.passes);
 }
-
-/// The name of a backend without the folders of its library.
-std::string short_name(const std::string& backend) { return backend.substr(backend.rfind('/') + 1); }
 
 std::string comparison_text(const Profile& profile, const ProfileComparison& comparison) {
     const bool is_baseline = comparison.against.empty();

@@ -111,6 +111,8 @@ std::map<std::string, Counts> count_by_operator(const std::vector<CaseResult>& r
     return by_operator;
 }
 
+std::string short_name(const std::string& backend) { return backend.substr(backend.rfind('/') + 1); }
+
 std::string summary_line(const Counts& counts, double seconds, std::string_view unit) {
     std::string text;
     for (const CountColumn& column : kColumns) {

@@ -60,6 +60,9 @@ struct RunFigures {
 [[nodiscard]] Counts count(const std::vector<CaseResult>& results);
 [[nodiscard]] std::map<std::string, Counts> count_by_operator(const std::vector<CaseResult>& results);
 
+/// The name of a backend without the folders of its library.
+[[nodiscard]] std::string short_name(const std::string& backend);
+
 /// "14143 cases: 14000 passed, 3 failed, 140 skipped (12.5 s)", "306 cases (200 of them hard): ..."; zero counts are
 /// left out. `unit` describes the time: "s" for the run, "s of work in its cases".
 [[nodiscard]] std::string summary_line(const Counts& counts, double seconds, std::string_view unit = "s");

@@ -101,17 +101,25 @@ class Element(html.parser.HTMLParser):
     def __init__(self, text):
         super().__init__()
         self.tags, self.loads, self.text = {}, [], {}
-        self.path = []
+        self.path, self.templates = [], 0
         self.feed(text)
 
     def handle_starttag(self, tag, attrs):
         attrs = dict(attrs)
+        self.templates += tag == "template"
+        if self.templates:
+            return
         self.tags[tag] = self.tags.get(tag, 0) + 1
         self.loads += [attrs[name] for name in ("src", "href") if name in attrs and not attrs[name].startswith("#")]
         if "id" in attrs:
             self.path.append(attrs["id"])
 
+    def handle_endtag(self, tag):
+        self.templates -= tag == "template"
+
     def handle_data(self, data):
+        if self.templates:
+            return
         for name in self.path[-1:]:
             self.text[name] = self.text.get(name, "") + data
 
@@ -123,21 +131,21 @@ class PageTest(ReportTest):
         self.diopi("report", "--run", run, "--html", "page.html", "--quiet")
         return (self.folder / "page.html").read_text()
 
-    def open_page(self):
-        """The page as Chromium shows it; an error on its console fails."""
-        run = subprocess.run(["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr",
+    def open_page(self, run=1):
+        """The page as Chromium shows it, with the run of that number; an error on its console fails."""
+        seen = subprocess.run(["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr",
                               f"--user-data-dir={self.folder}/chromium", "--virtual-time-budget=5000", "--dump-dom",
-                              f"file://{self.folder}/page.html"], capture_output=True, text=True, timeout=120)
-        self.assertNotIn("CONSOLE", run.stderr)
-        self.assertIn("<main>", run.stdout, run.stderr)
-        return run.stdout
+                              f"file://{self.folder}/page.html#{run}"], capture_output=True, text=True, timeout=120)
+        self.assertNotIn("CONSOLE", seen.stderr)
+        self.assertIn("<main id=", seen.stdout, seen.stderr)
+        return seen.stdout
 
     def test_the_page_shows_verdicts_failures_support_and_times(self):
         self.run_cases("run", code=1, faults=FAULT)
         self.page("run")
         shown = Element(self.open_page())
         self.assertEqual(shown.tags["details"], 2)
-        self.assertEqual(shown.tags["section"], 6)
+        self.assertEqual(shown.tags["section"], 5)
         self.assertIn("4 passed, 2 crashed", shown.text["overview-title"])
         self.assertIn("diopi test --case ops/mine.add.0", shown.text["failure-list"])
         self.assertIn("FAIL", shown.text["matrix-table"])
@@ -170,8 +178,8 @@ class PageTest(ReportTest):
         self.run_cases("run")
         text = self.page("run")
         self.assertNotIn("{{", re.sub(r"<script.*", "", text, flags=re.S))
-        self.assertNotRegex(text.replace("http://www.w3.org/2000/svg", ""), "https?://")
-        data = json.loads(re.search(r'id="data">(.*?)</script>', text).group(1))
+        self.assertEqual(re.findall("https?://[^\"]*", text), ["http://www.w3.org/2000/svg"])
+        data = json.loads(re.search(r'id="data">(.*?)</script>', text).group(1))[0]
         self.assertEqual(data["counts"], [len(SIZES) * 2, 0, 0, 0, 0, 0, 0])
         self.assertEqual({group[5] for group in data["groups"]}, {"0-2"})
         self.assertEqual(data["prefixes"], ["ops/mine.add.", "ops/mine.mul."])
@@ -179,6 +187,72 @@ class PageTest(ReportTest):
     def test_a_page_that_cannot_be_written_is_refused_before_the_report(self):
         self.run_cases("run")
         self.expect(2, "report", "--run", "run", "--html", "run", err="run")
+
+    def measure(self, command, *args, code=0):
+        return self.expect(code, command, *args, "--run", "run")
+
+    def test_the_page_of_a_profile_has_roofs_ratios_and_calls(self):
+        self.measure("profile", "mm", "--shape", "64x64", "64x64", "--passes", "2", "--max-time", "0.05", "--against", "reference")
+        self.expect(0, "report", "--run", "run", "--html", "page.html", out="diopi profile: cpu: 1 call measured on cpu, hot.\n")
+        shown = Element(self.open_page())
+        self.assertEqual(shown.tags["section"], 5)
+        self.assertIn("Against reference: 1 call", shown.text["ratios-summary"])
+        self.assertRegex(shown.text["ratios-table"], "FASTER|SAME|SLOWER|AMBIGUOUS")
+        self.assertIn("1 of 1 call count operations", shown.text["roofline-note"])
+        self.assertEqual(shown.tags["circle"], 1)
+        self.assertIn("mm", shown.text["operators-table"])
+        self.assertIn("[64, 64] [64, 64]", shown.text["calls-table"])
+        self.assertEqual(shown.loads, [])
+
+    def test_the_page_of_a_capture_has_its_timeline(self):
+        self.measure("profile", "--capture", "decoder", "--run-times", "1", "--no-roofs")
+        self.page("run")
+        shown = Element(self.open_page())
+        self.assertNotIn("roofline-chart", shown.text)
+        self.assertGreater(shown.tags["rect"], 40)
+        self.assertIn("layer", shown.text["timeline-chart"])
+
+    def test_the_page_of_a_comparison_has_its_differences_and_its_course(self):
+        self.measure("compare", "--capture", "decoder", "--tolerance", "linear=0,0", code=1)
+        self.expect(1, "report", "--run", "run", "--html", "page.html", out="tensors differ, the first at call")
+        shown = Element(self.open_page())
+        self.assertGreater(shown.tags["details"], 0)
+        self.assertIn("linear", shown.text["difference-list"])
+        self.assertGreater(shown.tags["circle"], 100)
+        self.assertIn("layer", shown.text["course-chart"])
+
+    def test_the_page_of_a_fallback_has_its_costs_and_changes(self):
+        self.measure("fallback-sim", "--capture", "decoder", "--ops", "linear", "--run-times", "1")
+        self.page("run")
+        shown = Element(self.open_page())
+        self.assertIn("calls fall back to cpu", shown.text["overview-title"])
+        self.assertIn("forced", shown.text["costs-table"])
+
+    def test_several_runs_make_one_page_that_shows_one_at_a_time(self):
+        self.run_cases("tested")
+        self.measure("compare", "add", "--cases", "mine.json")
+        self.expect(0, "report", "--run", "tested", "--run", "run", "--html", "page.html",
+                    out=["diopi test: cpu: 6 cases: 6 passed", "diopi compare: cpu and reference", "page.html written\n"])
+        first, second = Element(self.open_page(1)), Element(self.open_page(2))
+        self.assertIn("6 passed", first.text["overview-title"])
+        self.assertIn("0 of 9 tensors differ", second.text["overview-title"])
+        for shown in (first, second):
+            self.assertIn("compare add --cases mine.json", shown.text["runs"])
+            self.assertEqual(shown.tags["title"], 1)
+        self.expect(2, "report", "--run", "tested", "--run", "run", err="add --html FILE")
+        self.expect(2, "report", "--run", "tested", "--run", "run", "--html", "page.html", "--json", err="a single --run")
+        self.expect(2, "report", "--run", "tested", "--run", "nowhere", "--html", "page.html", err="there is nothing at nowhere")
+
+    def test_a_folder_with_all_makes_one_page_and_damage_is_named(self):
+        self.run_cases("run")
+        self.measure("compare", "add", "--cases", "mine.json")
+        self.expect(0, "report", "--run", "run", "--html", "page.html", out="6 cases: 6 passed")
+        self.assertIn("diopi: 2 runs", (self.folder / "page.html").read_text())
+        self.page("run/compare.json")
+        self.assertIn("<title>diopi compare", (self.folder / "page.html").read_text())
+        (self.folder / "run/compare.json").write_text('{"diopi_report": 1, "kind"')
+        self.expect(2, "report", "--run", "run", "--html", "page.html", err="run/compare.json is no report that diopi keeps")
+        self.expect(0, "report", "--run", "run", out="6 cases: 6 passed")
 
 
 if __name__ == "__main__":

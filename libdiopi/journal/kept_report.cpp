@@ -1,0 +1,78 @@
+#include "journal/kept_report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "file/atomic_file.hpp"
+#include "journal/journal.hpp"
+
+namespace diopi {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kFormatMember = "diopi_report";
+constexpr int64_t kReportFormat = 1;
+
+std::string path_of(const std::string& folder, std::string_view kind) {
+    return fmt::format("{}/{}.json", folder, kind);
+}
+
+Result<KeptReport> read_kept(const std::string& path) {
+    auto text = read_text_file(path);
+    if (!text.ok()) return text.error();
+    try {
+        Json json = parse_own(*text);
+        const auto format = json.at(kFormatMember).get<int64_t>();
+        if (format > kReportFormat) {
+            return bad_input(fmt::format("{} has format {}, this program reads up to {}; use a newer diopi", path,
+                                         format, kReportFormat));
+        }
+        KeptReport kept{json.at("kind"), json.at("command"), json.at("written"),
+                        std::make_shared<Json>(std::move(json.at("report")))};
+        if (std::ranges::count(kKeptKinds, kept.kind) > 0) return kept;
+        return bad_input(fmt::format("{} is a report of kind '{}', which this program does not know", path, kept.kind));
+    } catch (const Json::exception&) {
+        return bad_input(fmt::format(
+            "{} is no report that diopi keeps, or it is damaged; run its command again, or remove the file", path));
+    }
+}
+
+}  // namespace
+
+Status keep_report(const std::string& folder, std::string_view kind, const std::vector<std::string>& command,
+                   std::string_view report) {
+    const std::string path = path_of(folder, kind);
+    if (Status s = make_parent_folder(path); !s.ok()) return s;
+    std::string text = one_line(
+        Json{{kFormatMember, kReportFormat}, {"kind", kind}, {"command", command}, {"written", present_time()}});
+    // The report can be large: it becomes the last member as it is.
+    text.back() = ',';
+    text.append("\"report\":").append(report).append("}\n");
+    return write_file_atomically(path, text);
+}
+
+Result<std::vector<KeptReport>> kept_reports_at(const std::string& place) {
+    std::vector<std::string> paths;
+    std::error_code ignored;
+    if (!fs::is_directory(place, ignored)) {
+        paths.push_back(place);
+    } else {
+        for (const std::string_view kind : kKeptKinds) {
+            if (std::string path = path_of(place, kind); fs::exists(path, ignored)) paths.push_back(std::move(path));
+        }
+    }
+    std::vector<KeptReport> kept;
+    for (const std::string& path : paths) {
+        auto one = read_kept(path);
+        if (!one.ok()) return one.error();
+        kept.push_back(std::move(*one));
+    }
+    return kept;
+}
+
+}  // namespace diopi

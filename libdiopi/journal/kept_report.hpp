@@ -1,0 +1,33 @@
+/// The reports that profile, compare and fallback-sim keep in the run's folder, beside the journal of test, for the
+/// page of diopi report.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/status.hpp"
+#include "json/json_text.hpp"
+
+namespace diopi {
+
+/// The kinds of reports; a folder has one of each at most, in KIND.json.
+inline constexpr std::array<std::string_view, 4> kKeptKinds = {"profile", "compare", "fallback", "bisect"};
+
+struct KeptReport {
+    std::string kind;
+    std::vector<std::string> command;  ///< argv
+    std::string written;               ///< ISO 8601 with offset
+    std::shared_ptr<const Json> report;
+};
+
+/// Writes the file in one step, in place of an older one. `report` is JSON, as --json prints it.
+Status keep_report(const std::string& folder, std::string_view kind, const std::vector<std::string>& command,
+                   std::string_view report);
+
+/// The reports in a run's folder, or the one in a file; none if the folder has none. A damaged file is bad input.
+[[nodiscard]] Result<std::vector<KeptReport>> kept_reports_at(const std::string& place);
+
+}  // namespace diopi
