@@ -217,6 +217,19 @@ TEST_CASE("truncation instead of rounding is found in half dtypes") {
     }
 }
 
+TEST_CASE("a wrong output has a picture of its mismatches and a histogram of all its errors") {
+    std::vector<double> values = reals(24);
+    const Tensor actual = rounded_to(Dtype::float32, {4, 6}, values);
+    const Tensor oracle = oracle_of({4, 6}, values);
+    CHECK(check(actual, oracle, bound_of(Accuracy::B)).deviation.picture.empty());
+    CHECK(check(actual, oracle, bound_of(Accuracy::B)).deviation.ulp_counts.empty());
+    store(actual, 9, 1e6);
+    store(actual, 23, std::nan(""));
+    const Deviation wrong = check(actual, oracle, bound_of(Accuracy::B)).deviation;
+    CHECK(wrong.picture == std::vector<std::string>{"......", "...#..", "......", ".....#"});
+    CHECK(wrong.ulp_counts == std::vector<int64_t>{22, 0, 0, 0, 0, 0, 0, 0, 1, 1});
+}
+
 TEST_CASE("one wrong element among a million fails, although the legacy check passes it") {
     const int64_t n = 1'000'000;
     std::vector<double> values = reals(n);

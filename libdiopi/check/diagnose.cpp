@@ -24,6 +24,8 @@ class Collector {
     explicit Collector(int64_t count) : every_(std::max<int64_t>(1, count / kMostSampled)) {}
 
     void add(int64_t element, int64_t part, const Judgement& j) {
+        // Equal infinities are no error.
+        result_.ulp.count(j.finite || j.ok ? j.ulp_error : std::numeric_limits<double>::quiet_NaN());
         if (j.finite && part % every_ == 0) ulps_.push_back(static_cast<float>(std::min(j.ulp_error, 1e38)));
         if (j.ok) return;
         const bool counted = !result_.mismatches.empty() && result_.mismatches.back() == element;
@@ -208,6 +210,8 @@ void explain(const Diagnosis& diagnosis, const Tensor& actual, const Tensor& ora
     d.worst_actual = real_of(actual, diagnosis.worst);
     d.worst_expected = real_of(oracle, diagnosis.worst);
     d.where = locate(actual.shape, diagnosis.mismatches);
+    d.picture = picture_of(actual.shape, diagnosis.mismatches);
+    d.ulp_counts.assign(diagnosis.ulp.counts.begin(), diagnosis.ulp.counts.end());
 
     const std::string place = to_string(d.worst_index);
     const std::string got = print_element(actual, diagnosis.worst);

@@ -6,6 +6,7 @@
 
 #include "check/comparison.hpp"
 #include "check/scan.hpp"
+#include "check/ulp_histogram.hpp"
 #include "core/tensor.hpp"
 
 namespace diopi {
@@ -16,6 +17,7 @@ struct Diagnosis {
     int64_t worst = 0;                ///< the first NaN or infinity out of place, else the largest share of the bound
     int64_t non_finite = 0;           ///< wrong elements where NaN or infinity is involved
     double p99_ulp = 0;               ///< over all elements, or a regular sample of millions
+    UlpHistogram ulp;                 ///< of all elements, or of their parts
     Scan figures;                     ///< for integers; those of floating outputs come from the scan
 };
 

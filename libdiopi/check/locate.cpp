@@ -13,6 +13,8 @@ namespace {
 constexpr double kChance = 0.02;
 constexpr int64_t kSmallestTile = 4;
 constexpr int64_t kLargestTile = 128;
+/// Cells of a picture.
+constexpr int64_t kMostRows = 16, kMostColumns = 64;
 
 /// The mismatches projected on one dimension.
 struct Axis {
@@ -126,7 +128,41 @@ std::string one_element(int64_t flat, int64_t size) {
     return flat == 0 ? "first element" : "one element";
 }
 
+/// One dim of a picture.
+struct Cells {
+    int64_t size = 0;  ///< elements
+    int64_t each = 1;  ///< elements of a cell; the last cell may have fewer
+
+    Cells(int64_t elements, int64_t most) : size(elements), each((elements + most - 1) / most) {}
+    [[nodiscard]] int64_t count() const { return (size + each - 1) / each; }
+    [[nodiscard]] int64_t elements_of(int64_t cell) const { return std::min(each, size - cell * each); }
+};
+
+char cell_text(int64_t wrong, int64_t all) {
+    if (wrong == 0) return '.';
+    return wrong == all ? '#' : static_cast<char>('0' + 10 * wrong / all);
+}
+
 }  // namespace
+
+std::vector<std::string> picture_of(ShapeView shape, std::span<const int64_t> mismatches) {
+    if (mismatches.empty()) return {};
+    const int64_t length = shape.empty() ? 1 : shape.back();
+    const Cells rows(numel(shape) / length, kMostRows), columns(length, kMostColumns);
+    std::vector<int64_t> wrong(static_cast<size_t>(rows.count() * columns.count()));
+    for (const int64_t flat : mismatches) {
+        const int64_t row = flat / length / rows.each, column = flat % length / columns.each;
+        ++wrong[static_cast<size_t>(row * columns.count() + column)];
+    }
+    std::vector<std::string> picture(static_cast<size_t>(rows.count()));
+    for (size_t cell = 0; cell < wrong.size(); ++cell) {
+        const auto row = static_cast<int64_t>(cell) / columns.count(),
+                   column = static_cast<int64_t>(cell) % columns.count();
+        const int64_t all = rows.elements_of(row) * columns.elements_of(column);
+        picture[static_cast<size_t>(row)] += cell_text(wrong[cell], all);
+    }
+    return picture;
+}
 
 std::string locate(ShapeView shape, std::span<const int64_t> mismatches) {
     if (mismatches.empty()) return "";

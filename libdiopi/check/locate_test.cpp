@@ -8,8 +8,10 @@ using namespace diopi;
 
 namespace {
 
-/// Locates the elements of `shape` for which `wrong(index, flat)` holds.
-std::string where(const Shape& shape, const std::function<bool(const Shape&, int64_t)>& wrong) {
+using Wrong = std::function<bool(const Shape& index, int64_t flat)>;
+
+/// The elements of `shape` for which `wrong` holds.
+std::vector<int64_t> wrong_elements(const Shape& shape, const Wrong& wrong) {
     std::vector<int64_t> mismatches;
     for (int64_t flat = 0; flat < numel(shape); ++flat) {
         Shape index(shape.size());
@@ -17,8 +19,13 @@ std::string where(const Shape& shape, const std::function<bool(const Shape&, int
         for (size_t d = shape.size(); d-- > 0; rest /= shape[d]) index[d] = rest % shape[d];
         if (wrong(index, flat)) mismatches.push_back(flat);
     }
-    return locate(shape, mismatches);
+    return mismatches;
 }
+
+std::string where(const Shape& shape, const Wrong& wrong) { return locate(shape, wrong_elements(shape, wrong)); }
+
+using Picture = std::vector<std::string>;
+Picture drawn(const Shape& shape, const Wrong& wrong) { return picture_of(shape, wrong_elements(shape, wrong)); }
 
 }  // namespace
 
@@ -80,4 +87,22 @@ TEST_CASE("random positions make no pattern") {
 
 TEST_CASE("two stray elements in one of two rows are no row pattern") {
     CHECK(where({2, 1000}, [](const Shape&, int64_t i) { return i == 17 || i == 611; }) == "scattered");
+}
+
+TEST_CASE("a picture shows each element of a small tensor") {
+    CHECK(drawn({}, [](const Shape&, int64_t) { return true; }) == Picture{"#"});
+    CHECK(drawn({5}, [](const Shape&, int64_t i) { return i == 4; }) == Picture{"....#"});
+    CHECK(drawn({2, 2, 3}, [](const Shape& i, int64_t) { return i[0] == 1 && i[2] == 0; }) ==
+          Picture{"...", "...", "#..", "#.."});
+    CHECK(drawn({2, 3}, [](const Shape&, int64_t) { return false; }).empty());
+}
+
+TEST_CASE("a picture of a large tensor has the share of wrong elements in its cells") {
+    const Picture picture = drawn({100, 1000}, [](const Shape& i, int64_t) { return i[0] == 99 || i[1] >= 999; });
+    REQUIRE(picture.size() == 15);  // 7 rows each, 2 in the last
+    CHECK(picture[0] == std::string(62, '.') + "1");
+    CHECK(picture[14] == std::string(62, '5') + "5");
+    const Picture last = drawn({100, 1000}, [](const Shape& i, int64_t) { return i[0] >= 98 || i[1] == 992; });
+    CHECK(last[14] == std::string(63, '#'));
+    CHECK(last[0] == std::string(62, '.') + "1");
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "check/judge.hpp"
@@ -11,17 +12,21 @@ namespace diopi {
 
 namespace {
 
-size_t bin_of(double actual, double exact, const Format& format) {
-    constexpr size_t kBeyond = UlpHistogram::kEdges.size(), kNotFinite = kBeyond + 1;
+/// NaN if only one of them is finite in the format.
+double distance(double actual, double exact, const Format& format) {
+    constexpr double kNotFinite = std::numeric_limits<double>::quiet_NaN();
     if (std::isnan(actual) && std::isnan(exact)) return 0;
     if (std::fabs(exact) >= format.overflow) return actual == std::copysign(HUGE_VAL, exact) ? 0 : kNotFinite;
     if (!std::isfinite(actual) || !std::isfinite(exact)) return actual == exact ? 0 : kNotFinite;
-    const double ulps = std::fabs(actual - exact) / ulp_of(exact, format);
-    const auto edge = std::ranges::lower_bound(UlpHistogram::kEdges, ulps);
-    return static_cast<size_t>(edge - UlpHistogram::kEdges.begin());
+    return std::fabs(actual - exact) / ulp_of(exact, format);
 }
 
 }  // namespace
+
+void UlpHistogram::count(double ulps) {
+    const auto edge = std::ranges::lower_bound(kEdges, ulps);
+    ++counts[std::isnan(ulps) ? counts.size() - 1 : static_cast<size_t>(edge - kEdges.begin())];
+}
 
 void UlpHistogram::add(const UlpHistogram& other) {
     for (size_t i = 0; i < counts.size(); ++i) counts[i] += other.counts[i];
@@ -54,7 +59,7 @@ UlpHistogram ulp_histogram(const Tensor& actual, const Tensor& exact, Dtype unit
         load_block(operands, begin, false, block);
         for (int64_t i = 0; i < block.count; ++i) {
             const auto k = static_cast<size_t>(i);
-            ++histogram.counts[bin_of(block.actual[k], block.expected[k], format)];
+            histogram.count(distance(block.actual[k], block.expected[k], format));
         }
     }
     return histogram;

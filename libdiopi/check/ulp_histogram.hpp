@@ -17,6 +17,9 @@ struct UlpHistogram {
                                                                  "<=16",  "<=64", "<=1024", ">1024", "NaN/Inf"};
     std::array<int64_t, kTitles.size()> counts{};
 
+    /// Counts an element with this distance; NaN for one that is not finite where the exact value is, or the other way
+    /// round.
+    void count(double ulps);
     void add(const UlpHistogram& other);
     [[nodiscard]] int64_t total() const;
     /// The mean error, with each element at the upper edge of its bin and 4096 beyond: the smaller one is closer.

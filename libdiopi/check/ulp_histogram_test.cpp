@@ -37,6 +37,12 @@ TEST_CASE("NaN and infinity count if only one side has them", "[check][ulp_histo
     CHECK(histogram.counts[9] == 4);
 }
 
+TEST_CASE("distances are counted in the bin whose upper edge they do not exceed", "[check][ulp_histogram]") {
+    UlpHistogram histogram;
+    for (const double ulps : {0.0, 0.5, 0.51, 1024.0, 1025.0, HUGE_VAL, std::nan("")}) histogram.count(ulps);
+    CHECK(histogram.counts == decltype(histogram.counts){2, 1, 0, 0, 0, 0, 0, 1, 2, 1});
+}
+
 TEST_CASE("histograms can be added, and the closer one has the smaller mean", "[check][ulp_histogram]") {
     UlpHistogram close = histogram_of({1, 1}, {1, 1}), far = histogram_of({1, 1}, {1, 1.001});
     CHECK(close.mean() < far.mean());

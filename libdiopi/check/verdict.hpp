@@ -90,6 +90,10 @@ struct Deviation {
     std::vector<int64_t> worst_index;
     double worst_actual = 0, worst_expected = 0;
     std::string where;  ///< pattern of the mismatches: "last element", "row 3", "every 8th", ...
+    /// The wrong elements as picture_of() draws them, and all elements by their error in the bins of UlpHistogram. Both
+    /// are empty if nothing is wrong.
+    std::vector<std::string> picture;
+    std::vector<int64_t> ulp_counts;
 };
 
 }  // namespace diopi

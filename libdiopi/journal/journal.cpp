@@ -29,20 +29,23 @@ constexpr std::array kVerdicts = {Verdict::kPassed,  Verdict::kFailed,         V
 Json encode(const TensorInfo& tensor) { return {tensor.name, tensor.dtype, tensor.shape}; }
 
 Json encode(const Deviation& d) {
-    return {{"output", d.output},
-            {"class", std::string(1, d.accuracy_class)},
-            {"numel", d.numel},
-            {"mismatches", d.mismatches},
-            {"max_ulp", json_number(d.max_ulp)},
-            {"p99_ulp", json_number(d.p99_ulp)},
-            {"max_abs", json_number(d.max_abs)},
-            {"max_rel", json_number(d.max_rel)},
-            {"cosine", json_number(d.cosine)},
-            {"budget_used", json_number(d.budget_used)},
-            {"worst_index", d.worst_index},
-            {"worst_actual", json_number(d.worst_actual)},
-            {"worst_expected", json_number(d.worst_expected)},
-            {"where", d.where}};
+    Json json = {{"output", d.output},
+                 {"class", std::string(1, d.accuracy_class)},
+                 {"numel", d.numel},
+                 {"mismatches", d.mismatches},
+                 {"max_ulp", json_number(d.max_ulp)},
+                 {"p99_ulp", json_number(d.p99_ulp)},
+                 {"max_abs", json_number(d.max_abs)},
+                 {"max_rel", json_number(d.max_rel)},
+                 {"cosine", json_number(d.cosine)},
+                 {"budget_used", json_number(d.budget_used)},
+                 {"worst_index", d.worst_index},
+                 {"worst_actual", json_number(d.worst_actual)},
+                 {"worst_expected", json_number(d.worst_expected)},
+                 {"where", d.where}};
+    if (!d.picture.empty()) json["picture"] = d.picture;
+    if (!d.ulp_counts.empty()) json["ulp"] = d.ulp_counts;
+    return json;
 }
 
 Json encode(const AdaptedCalls& adapted) {
@@ -114,6 +117,8 @@ Deviation decode_deviation(const Json& json) {
     d.worst_actual = number_of(json.at("worst_actual"));
     d.worst_expected = number_of(json.at("worst_expected"));
     json.at("where").get_to(d.where);
+    d.picture = json.value("picture", d.picture);  // absent if nothing is wrong, and in journals of older programs
+    d.ulp_counts = json.value("ulp", d.ulp_counts);
     return d;
 }
 

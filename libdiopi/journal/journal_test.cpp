@@ -44,6 +44,8 @@ CaseResult sample(const std::string& id) {
     d.worst_index = {1, 2, 3};
     d.worst_actual = 5e-324;
     d.where = "last row";
+    d.picture = {"..", "#9"};
+    d.ulp_counts = {97, 0, 0, 0, 0, 0, 0, 0, 2, 1};
     step.deviations.push_back(d);
     result.steps.push_back(step);
     return result;

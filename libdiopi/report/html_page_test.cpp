@@ -89,6 +89,7 @@ TEST_CASE("a page has the outputs by their share of the allowed error", "[report
     CaseResult wrong = passed("a.3", 0.5);
     wrong.verdict = wrong.steps[0].verdict = Verdict::kFailed;
     wrong.steps[0].deviations[0].mismatches = 1;
+    wrong.steps[0].deviations[0].picture = {".#"};
     const Json data = page_data(run_that_passed(
         {passed("a.0", 0.25), passed("a.1", 0.251), passed("a.2", 0.999), wrong, passed("a.4", std::nan(""))}));
     CHECK(data.at("accuracy").at(0).at(0) == "add");
@@ -96,6 +97,7 @@ TEST_CASE("a page has the outputs by their share of the allowed error", "[report
     CHECK(data.at("times").at(0) == Json::array({"add", 5, 2.5, 0.5}));
     REQUIRE(data.at("faults").size() == 1);
     CHECK(data.at("faults").at(0).at("repeat") == "diopi test --case a.3");
+    CHECK(data.at("faults").at(0).at("picture") == Json::array({".#"}));
 }
 
 TEST_CASE("no text of a run can become markup of its page", "[report][html]") {

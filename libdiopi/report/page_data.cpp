@@ -10,6 +10,7 @@
 #include <unordered_map>
 
 #include "cases/case.hpp"
+#include "check/ulp_histogram.hpp"
 #include "report/error_report.hpp"
 #include "report/html_page.hpp"
 #include "report/run_diff_report.hpp"
@@ -108,7 +109,10 @@ void add_step(const StepResult& step, std::map<std::string, FunctionFigures>& fu
     figures.longest = std::max(figures.longest, step.seconds);
 }
 
-Json fault_json(const Fault& fault, const std::string& options) {
+/// Failures with a picture; each takes up to 1 KB.
+constexpr size_t kMostPictures = 500;
+
+Json fault_json(const Fault& fault, const std::string& options, bool has_picture) {
     const CaseResult& result = *fault.result;
     Json json = {{"case", result.case_id},
                  {"function", fault.function},
@@ -127,6 +131,8 @@ Json fault_json(const Fault& fault, const std::string& options) {
                                 worst.worst_expected);
     json["error"] = fmt::format("largest {:.4g} ulp, 99% within {:.4g} ulp; absolute {:.4g}, relative {:.4g}",
                                 worst.max_ulp, worst.p99_ulp, worst.max_abs, worst.max_rel);
+    if (!worst.ulp_counts.empty()) json["ulp"] = worst.ulp_counts;
+    if (!worst.picture.empty() && has_picture) json["picture"] = worst.picture;
     return json;
 }
 
@@ -168,6 +174,7 @@ class PageData {
         json["times"] = times_json();
         json["operators"] = operators_.names();
         json["dtypes"] = dtypes_.names();
+        json["ulp_bins"] = UlpHistogram::kTitles;
         json["prefixes"] = prefixes_.names();
         return json;
     }
@@ -182,7 +189,8 @@ class PageData {
         add_to_group(result);
         for (const StepResult& step : result.steps) add_step(step, functions_);
         for (const Fault& fault : faults_of(result)) {
-            if (is_failure(fault.verdict)) faults_.push_back(fault_json(fault, journal_.header.repeat));
+            if (!is_failure(fault.verdict)) continue;
+            faults_.push_back(fault_json(fault, journal_.header.repeat, faults_.size() < kMostPictures));
         }
     }
 

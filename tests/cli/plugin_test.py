@@ -9,9 +9,7 @@ import subprocess
 import unittest
 
 import program
-from program import ProgramTest
-
-PLUGINS = pathlib.Path(os.environ.get("DIOPI_PLUGINS", program.SOURCE / "build/release/lib/plugin"))
+from program import PLUGINS, ProgramTest, plugin
 
 IMPL = os.environ.get("DIOPI_IMPL", str(PLUGINS.parent / "libdiopi_impl.so"))
 
@@ -19,10 +17,6 @@ IMPL = os.environ.get("DIOPI_IMPL", str(PLUGINS.parent / "libdiopi_impl.so"))
 SMALL = "ops/relu.relu.9"
 # These cases of relu and neg are enough.
 ONLY_FLOAT32 = ["--filter-dtype", "float16", "bfloat16", "float64", "int8", "int16", "int32", "int64", "uint8", "bool"]
-
-
-def plugin(name):
-    return str(PLUGINS / f"libplugin_{name}.so")
 
 
 class PluginTest(ProgramTest):

@@ -22,9 +22,15 @@ import uuid
 SOURCE = pathlib.Path(os.environ.get("DIOPI_SOURCE_DIR", pathlib.Path(__file__).resolve().parents[2]))
 BINARY = pathlib.Path(os.environ.get("DIOPI_BINARY", SOURCE / "build/release/bin/diopi"))
 FAULTS = os.environ.get("DIOPI_FAULTS", str(SOURCE / "build/release/lib/libcli_faults.so"))
+PLUGINS = pathlib.Path(os.environ.get("DIOPI_PLUGINS", SOURCE / "build/release/lib/plugin"))
 SANITIZED = os.environ.get("DIOPI_SANITIZED") == "1"
 
 COUNT_KEYS = ["passed", "failed", "crashed", "timeout", "skipped", "not_implemented", "advice"]
+
+
+def plugin(name):
+    """A library of tests/plugin."""
+    return str(PLUGINS / f"libplugin_{name}.so")
 
 
 class Run:

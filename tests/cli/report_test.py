@@ -7,7 +7,7 @@ import re
 import subprocess
 import unittest
 
-from program import ProgramTest, allocated, case_file, group
+from program import ProgramTest, allocated, case_file, group, plugin
 
 CRASHING = 4099
 SIZES = [CRASHING, 300, 200]
@@ -152,6 +152,13 @@ class PageTest(ReportTest):
         self.assertIn("add", shown.text["accuracy-table"])
         self.assertIn("mul", shown.text["time-table"])
         self.assertEqual(shown.loads, [])
+
+    def test_an_opened_failure_shows_where_its_mismatches_lie(self):
+        self.expect(1, "test", "--case", "ops/relu.relu.17", "--impl", plugin("rule_unwritten"), "--run", "run")
+        self.page("run")
+        shown = Element(self.open_page())
+        self.assertEqual(shown.tags["path"], 2)  # right and wrong cells
+        self.assertIn("All elements by their error in ulp", shown.text["failure-list"])
 
     def test_the_page_of_a_difference_has_its_changes(self):
         self.run_cases("a")

@@ -1,11 +1,8 @@
 """diopi test: variants of the cases, where they apply and how they are repeated."""
-import os
-import pathlib
 import shlex
 import unittest
 
-import program
-from program import ProgramTest, case_file, group
+from program import ProgramTest, case_file, group, plugin
 
 try:
     import h5py
@@ -32,7 +29,6 @@ ARGMAX = {"group": "argmax", "ops": ["argmax"], "dtypes": ["float32"], "params":
 LINEAR = {"group": "linear", "ops": ["linear"], "dtypes": FLOATS,
           "tensors": [tensor("input", [[9, 70]], grad=True), tensor("weight", [[11, 70]], grad=True),
                       tensor("bias", [[11]], grad=True)]}
-PLUGINS = pathlib.Path(os.environ.get("DIOPI_PLUGINS", program.SOURCE / "build/release/lib/plugin"))
 FILLS = ["exact", "positive", "signed", "special"]
 
 
@@ -101,7 +97,7 @@ class VariantsTest(ProgramTest):
                 "tensors": [tensor("input", [[16, 0], [4, 1, 3], [1], [4, 3]])]}
         total = {"group": "sum", "ops": ["sum"], "dtypes": ["float32"], "tensors": [tensor("input", [[4, 3], [], [1]])]}
         self.write("mine.json", case_file(relu, total))
-        run = self.diopi("test", "--cases", "mine.json", "--json", "--impl", PLUGINS / f"libplugin_host_{name}.so",
+        run = self.diopi("test", "--cases", "mine.json", "--json", "--impl", plugin(f"host_{name}"),
                          *options)
         counts = run.json["counts"]
         self.assertEqual(counts["passed"] + counts["failed"] + counts["skipped"], 7, str(run))
@@ -132,8 +128,8 @@ class VariantsTest(ProgramTest):
         bundles = sorted((self.folder / "bundles").rglob("*.h5"))
         self.assertEqual(len(bundles), len(failed))
         for bundle in bundles:
-            self.expect(1, "test", "--replay", bundle, "--impl", PLUGINS / "libplugin_host_vector.so")
-            self.expect(0, "test", "--replay", bundle, "--impl", PLUGINS / "libplugin_host_none.so")
+            self.expect(1, "test", "--replay", bundle, "--impl", plugin("host_vector"))
+            self.expect(0, "test", "--replay", bundle, "--impl", plugin("host_none"))
 
     def test_filtered_and_unknown_come_first(self):
         self.assertEqual(self.counts("--empty", "--filter-dtype", "float64", groups=[group("mine", [[]])]),

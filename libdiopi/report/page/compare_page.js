@@ -52,9 +52,8 @@ pages.compare = (data) => {
       remove_section("errors");
       return [];
     }
-    at("errors-legend").append(...data.ulp_bins.map((title, i) => make("span", {}, make("i", {class: `ulp${i}`}), title)));
-    const bins = (member) => (row) => bar(data.ulp_bins.map((title, i) =>
-      ({kind: `ulp${i}`, size: row[member][i], title: `${title}: ${share(row[member][i] / sum(row[member]))}`})));
+    at("errors-legend").append(ulp_legend(data.ulp_bins));
+    const bins = (member) => (row) => ulp_bar(data.ulp_bins, row[member]);
     return [table("errors-table", [named("operator", "op"), named("closer to exact", "closer"),
       {title: one, class: "wide", show: bins("ulp")}, {title: other, class: "wide", show: bins("other_ulp")}], rows, 0)];
   };

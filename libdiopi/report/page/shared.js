@@ -77,14 +77,27 @@ const table = (place, columns, rows, start, down, most = 2000) => {
   return draw;
 };
 
-// Entries that open, with their facts: [term, text, tag] each; those without a text are left out.
+// The errors of an output's elements by their size in ulp.
+const ulp_bar = (titles, sizes) => bar(titles.map((title, i) =>
+  ({kind: `ulp${i}`, size: sizes[i], title: `${title} ulp: ${counted(sizes[i], "element")}, ${share(sizes[i] / sum(sizes))}`})));
+const ulp_legend = (titles) => make("p", {class: "legend"}, ...titles.map((title, i) => make("span", {}, make("i", {class: `ulp${i}`}), title)));
+
+// Entries that open, with their facts: [term, text, tag] each; those without a text are left out. An item may have a
+// `picture`: a function that makes elements when the entry is opened. The first entry is open.
 const list_of_details = (place, items, none) => {
   const draw = () => {
     const shown = items.filter((item) => is_shown(item.op));
-    at(place).replaceChildren(...shown.slice(0, 1000).map((item) => make("details", {}, make("summary", {}, ...item.summary),
-      ...(item.picture ? [item.picture()] : []),
-      make("dl", {}, ...item.facts.flatMap(([term, text, tag = "span"]) => text === "" || text === undefined ? [] :
-        [make("dt", {}, term), make("dd", {}, make(tag, {}, text))])))));
+    at(place).replaceChildren(...shown.slice(0, 1000).map((item) => {
+      const pictures = make("div");
+      const open = (event) => {
+        if (event.target.open && item.picture && !pictures.hasChildNodes()) pictures.append(...item.picture());
+      };
+      return make("details", {ontoggle: open}, make("summary", {}, ...item.summary),
+        make("dl", {}, ...item.facts.flatMap(([term, text, tag = "span"]) => text === "" || text === undefined ? [] :
+          [make("dt", {}, term), make("dd", {}, make(tag, {}, text))])), pictures);
+    }));
+    const first = at(place).firstElementChild;
+    if (first) first.open = true;
     if (items.length === 0) at(place).append(make("p", {class: "passed"}, none));
     else if (shown.length === 0) at(place).append(make("p", {}, "None of these operators."));
     if (shown.length > 1000) at(place).append(make("p", {}, `The first 1,000 of ${number.format(shown.length)}: the filter shows others.`));

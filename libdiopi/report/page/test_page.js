@@ -71,6 +71,21 @@ pages.test = (data) => {
     return tables;
   };
 
+  // Cells of the tensor by the share of their elements that is wrong: one path for each share.
+  const picture = (rows) => {
+    const shares = {};
+    const size = Math.min(16, Math.max(6, 640 / rows[0].length));
+    rows.forEach((row, y) => [...row].forEach((cell, x) => (shares[cell] ??= []).push(`M${x * size} ${y * size}h${size - 1}v${size - 1}h${1 - size}z`)));
+    return svg("svg", {class: "picture", width: rows[0].length * size, height: rows.length * size, role: "img", "aria-label": "place of the mismatches"},
+      ...Object.entries(shares).map(([cell, places]) => svg("path", {class: cell === "." ? "right" : "wrong", d: places.join(""),
+        "fill-opacity": cell === "." ? 1 : cell === "#" ? 1 : 0.35 + 0.06 * Number(cell)})));
+  };
+  const pictures = (fault) => [
+    ...(fault.picture ? [make("p", {class: "soft"}, "Where the mismatches lie: each line is a row of the last dim, or several; the darker, the more of a cell is wrong."),
+      make("div", {class: "scroll"}, picture(fault.picture))] : []),
+    ...(fault.ulp ? [make("p", {class: "soft"}, "All elements by their error in ulp:"), ulp_bar(data.ulp_bins, fault.ulp), ulp_legend(data.ulp_bins)] : []),
+  ];
+
   const failures = () => list_of_details("failure-list", data.faults.map((fault) => ({
     op: `${fault.case} ${fault.function}`,
     summary: [make("b", {class: fault.verdict}, words(fault.verdict)), `${fault.function} ${fault.step} ${fault.dtype}: `,
@@ -78,6 +93,7 @@ pages.test = (data) => {
     facts: [["case", fault.case, "code"], ["reason", fault.reason], ["tensors", fault.tensors, "code"], ["mismatches", fault.mismatches],
       ["where", fault.where], ["worst element", fault.worst], ["error", fault.error], ["repeat", fault.repeat, "code"],
       ["bundle", fault.bundle, "code"]],
+    picture: () => pictures(fault),
   })), "No case failed.");
 
   const matrix = () => {
