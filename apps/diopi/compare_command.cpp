@@ -13,7 +13,6 @@
 #include "file/atomic_file.hpp"
 #include "intercept/dump.hpp"
 #include "intercept/overflow.hpp"
-#include "journal/kept_report.hpp"
 #include "record_options.hpp"
 #include "replay/compare_run.hpp"
 #include "replay/shared_rows.hpp"
@@ -245,7 +244,7 @@ class CompareCommand {
                 return report_error(s.error());
         }
         const std::string json = compare_json(rows, sides_);
-        const Status kept = keep_report(flags_.common.run_folder, "compare", flags_.common.command, json);
+        const Status kept = keep_report_of(flags_.common, "compare", json);
         if (flags_.common.json) {
             fmt::print("{}\n", json);
         } else if (flags_.format == "csv") {

@@ -4,13 +4,11 @@
 #include <CLI/CLI.hpp>
 
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "capture_source.hpp"
 #include "commands.hpp"
 #include "core/suggest.hpp"
 #include "environment.hpp"
-#include "journal/kept_report.hpp"
 #include "record_options.hpp"
 #include "replay/bisect.hpp"
 #include "replay/fallback_run.hpp"
@@ -118,17 +116,11 @@ WorkAnswer simulate(Subject& subject, const FallbackSimOptions& options, Recordi
     run.lines = options.format == "seed";
     auto record = simulate_fallback(*subject.loaded->replay, subject.loaded->capture, subject.lists, run);
     if (!record.ok()) return {.status = record.status()};
+    record->backend = run.backend->name();
+    record->other = run.other->name();
     if (const std::string unrecorded = recording.end_item(0); !unrecorded.empty())
         return {.status = failed(unrecorded)};
     return {to_json(*record)};
-}
-
-/// Keeps the JSON for the page of diopi report, with what only this command knows.
-Status keep(const FallbackSimOptions& options, const char* kind, const std::string& json) {
-    Json report = parse_own(json);
-    report["backend"] = options.common.impl;
-    report["to"] = options.other;
-    return keep_report(options.common.run_folder, kind, options.common.command, one_line(report));
 }
 
 int print_answer(Subject& subject, const FallbackSimOptions& options, const WorkOutcome& outcome) {
@@ -151,11 +143,10 @@ int print_answer(Subject& subject, const FallbackSimOptions& options, const Work
         fmt::print("{}", fallback_seed_lines(record));
     } else {
         const Screen screen = screen_of(stdout);
-        fmt::print("{}{}", fallback_text(record, subject.target.backend().name(), subject.other->name(), screen),
-                   adapted_text(subject.target.adapted(), screen));
+        fmt::print("{}{}", fallback_text(record, screen), adapted_text(subject.target.adapted(), screen));
     }
     if (options.common.json || options.format != "table") print_adapted(subject.target.adapted());
-    const Status kept = keep(options, "fallback", outcome.payload);
+    const Status kept = keep_report_of(options.common, "fallback", outcome.payload);
     return kept.ok() ? static_cast<int>(Exit::kPassed) : report_error(kept.error());
 }
 
@@ -222,13 +213,15 @@ int run_bisection(Subject& subject, const FallbackSimOptions& options) {
         fmt::print(stderr, "diopi: {}: {}\n", loaded.path, report.error().message);
         return static_cast<int>(Exit::kFailures);
     }
-    const BisectRecord record = to_record(*report, loaded.capture);
+    BisectRecord record = to_record(*report, loaded.capture);
+    record.backend = subject.target.backend().name();
+    record.other = subject.other->name();
     const std::string json = bisect_json(record);
     if (options.common.json)
         fmt::print("{}\n", json);
     else
         fmt::print("{}", bisect_text(record, repeat_of(options, record)));
-    if (Status s = keep(options, "bisect", json); !s.ok()) return report_error(s.error());
+    if (Status s = keep_report_of(options.common, "bisect", json); !s.ok()) return report_error(s.error());
     const bool is_interrupted = record.end == SearchEnd::kInterrupted || record.calls_end == SearchEnd::kInterrupted;
     if (is_interrupted) return static_cast<int>(Exit::kInterrupted);
     return static_cast<int>(record.end == SearchEnd::kNothingWrong ? Exit::kPassed : Exit::kFailures);

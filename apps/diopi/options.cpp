@@ -11,8 +11,10 @@
 
 #include "conformance/cost.hpp"
 #include "core/suggest.hpp"
+#include "journal/kept_report.hpp"
 #include "report/error_report.hpp"
 #include "report/table.hpp"
+#include "runtime/machine_text.hpp"
 
 namespace diopi {
 
@@ -70,6 +72,10 @@ Result<std::vector<Dtype>> parse_dtypes(const std::vector<std::string>& words) {
 }
 
 }  // namespace
+
+Status keep_report_of(const CommonOptions& options, const std::string& kind, const std::string& json) {
+    return keep_report(options.run_folder, {kind, options.command, "", machine_text(), nullptr}, json);
+}
 
 void add_operator_options(CLI::App& command, CommonOptions& options) {
     command.add_option("--fname", options.fname, "operators: names, commas, globs such as 'conv*' (default all)")

@@ -43,6 +43,9 @@ struct CommonOptions {
     int debug_level = 0;
 };
 
+/// Keeps a report in the folder of --run; `json` is what --json prints.
+Status keep_report_of(const CommonOptions& options, const std::string& kind, const std::string& json);
+
 /// Adds --fname and operators without an option.
 void add_operator_options(CLI::App& command, CommonOptions& options);
 /// The operators that these name.

@@ -11,7 +11,6 @@
 #include "cases/shaped_case.hpp"
 #include "commands.hpp"
 #include "file/atomic_file.hpp"
-#include "journal/kept_report.hpp"
 #include "options.hpp"
 #include "profile/profile.hpp"
 #include "profile/profile_baseline.hpp"
@@ -136,7 +135,7 @@ Status write_files(const ProfileCommand& options, const Profile& profile,
     const CommonOptions& common = options.common;
     if (Status s = write_profile(profile_path(common.run_folder), profile); !s.ok()) return s;
     const std::string report = profile_report_json(profile, comparison, view);
-    if (Status s = keep_report(common.run_folder, "profile", common.command, report); !s.ok()) return s;
+    if (Status s = keep_report_of(common, "profile", report); !s.ok()) return s;
     if (!options.csv.empty()) {
         if (Status s = write_file_atomically(options.csv, profile_csv(profile, comparison)); !s.ok()) return s;
     }

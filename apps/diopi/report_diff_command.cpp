@@ -3,7 +3,6 @@
 #include <CLI/CLI.hpp>
 
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "options.hpp"
 #include "report/html_page.hpp"
@@ -28,7 +27,9 @@ int run_diff(const DiffOptions& options) {
     if (!after.ok()) return report_error(after.error());
     const RunDiff diff = diff_runs(*before, *after);
     if (!options.html.empty()) {
-        if (Status s = write_html(options.html, {page_data(*after, &diff)}); !s.ok()) return report_error(s.error());
+        HtmlPage page;
+        page.add(*after, &diff);
+        if (Status s = page.write(options.html); !s.ok()) return report_error(s.error());
     }
     if (options.json) {
         fmt::print("{}", run_diff_json(diff));

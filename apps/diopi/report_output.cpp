@@ -4,7 +4,6 @@
 #include <CLI/CLI.hpp>
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "core/suggest.hpp"
 #include "journal/case_order.hpp"
@@ -32,27 +31,17 @@ Status keep_operators(const CommonOptions& options, Journal& journal) {
     return {};
 }
 
-/// Adds the pages of the reports.
-Status add_pages(const std::vector<KeptReport>& reports, std::vector<Json>& runs) {
-    for (const KeptReport& report : reports) {
-        auto page = page_data(report);
-        if (!page.ok()) return page.status();
-        runs.push_back(std::move(*page));
-    }
-    return {};
-}
-
-/// Adds the pages of what a place keeps: its journal, reports of other commands, or both.
-Status add_runs_at(const std::string& place, std::vector<Json>& runs) {
+/// Adds what a place keeps: its journal, reports of other commands, or both.
+Status add_runs_at(const std::string& place, HtmlPage& page) {
     if (!fs::exists(place)) return bad_input("there is nothing at " + place + "; name a run's folder with --run");
     if (has_journal(place)) {
         auto journal = journal_at(place);
         if (!journal.ok()) return journal.status();
-        runs.push_back(page_data(*journal));
+        page.add(*journal);
         if (!fs::is_directory(place)) return {};
     }
     const auto reports = kept_reports_at(place);
-    return reports.ok() ? add_pages(*reports, runs) : reports.status();
+    return reports.ok() ? page.add(*reports) : reports.status();
 }
 
 }  // namespace
@@ -102,28 +91,26 @@ bool has_journal(const std::string& place) {
 }
 
 int write_page_of(const std::vector<std::string>& places, const ReportOutput& output) {
-    std::vector<Json> runs;
+    HtmlPage page;
     for (const std::string& place : places) {
-        if (Status s = add_runs_at(place, runs); !s.ok()) return report_error(s.error());
+        if (Status s = add_runs_at(place, page); !s.ok()) return report_error(s.error());
     }
-    if (Status s = write_html(output.html, runs); !s.ok()) return report_error(s.error());
-    bool has_failures = false;
-    for (const Json& run : runs) {
-        has_failures |= run.at("failures").get<int64_t>() > 0;
-        if (output.quiet) continue;
-        fmt::print("{}: {}\n", run.at("title").get<std::string>(), run.at("summary").get<std::string>());
+    if (Status s = page.write(output.html); !s.ok()) return report_error(s.error());
+    for (const std::string& line : page.lines()) {
+        if (!output.quiet) fmt::print("{}\n", line);
     }
     fmt::print("{} written\n", output.html);
-    return static_cast<int>(has_failures ? Exit::kFailures : Exit::kPassed);
+    return static_cast<int>(page.has_failures() ? Exit::kFailures : Exit::kPassed);
 }
 
 int print_report(Journal journal, const ReportOutput& output, const std::vector<KeptReport>& reports) {
     sort_by_case(journal.results);
     Status s = write_report_files({output.csv, output.junit}, journal.results, journal.header.repeat);
     if (s.ok() && !output.html.empty()) {
-        std::vector<Json> runs = {page_data(journal)};
-        s = add_pages(reports, runs);
-        if (s.ok()) s = write_html(output.html, runs);
+        HtmlPage page;
+        page.add(journal);
+        s = page.add(reports);
+        if (s.ok()) s = page.write(output.html);
     }
     if (!s.ok()) return report_error(s.error());
     if (output.json) {

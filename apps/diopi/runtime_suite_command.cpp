@@ -9,6 +9,7 @@
 #include "report/error_report.hpp"
 #include "report/run_report.hpp"
 #include "report/suite_report.hpp"
+#include "runtime/machine_text.hpp"
 #include "runtime_suite/runtime_suite.hpp"
 #include "target_options.hpp"
 
@@ -81,6 +82,7 @@ int run_runtime_suite_command(const RuntimeSuiteCommand& options) {
     };
     suite.run_folder = options.common.run_folder;
     suite.command = options.common.command;
+    suite.environment = machine_text();
     suite.repeat = repeat_suite_text(options);
 
     install_interrupt_handler();

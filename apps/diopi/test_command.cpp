@@ -27,6 +27,7 @@
 #include "report/error_report.hpp"
 #include "report/run_report.hpp"
 #include "report/table.hpp"
+#include "runtime/machine_text.hpp"
 #include "runtime_suite_command.hpp"
 #include "shrink_command.hpp"
 #include "test_options.hpp"
@@ -286,6 +287,7 @@ class TestRun {
         conformance_.resume = options_.resume;
         conformance_.after_case = [this](const Case& c) { return target_.leaks("in case " + c.id()); };
         conformance_.command = options_.common.command;
+        conformance_.environment = machine_text();
         conformance_.repeat = repeat_text(options_);
         conformance_.shard = shard_ ? to_string(*shard_) : "";
     }

@@ -72,6 +72,7 @@ class Conformance {
         header.backend = options_.cases.backend->name();
         header.seed = options_.cases.seed;
         header.device_config = options_.device_config;
+        header.environment = options_.environment;
         header.cases = static_cast<int64_t>(cases_.size());
         header.shard = options_.shard;
         header.selection_cases = options_.selection.cases;

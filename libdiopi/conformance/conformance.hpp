@@ -44,6 +44,7 @@ struct ConformanceOptions {
     bool resume = false;
     /// The command line, for the journal.
     std::vector<std::string> command;
+    std::string environment;  ///< machine_text()
     /// The options after `diopi test --case ID` that repeat a case of this run, for the journal.
     std::string repeat;
     /// "2/4" when the cases are a shard, for the journal; empty for a whole run.

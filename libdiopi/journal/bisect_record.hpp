@@ -33,6 +33,7 @@ struct BisectRecord {
         std::string overload, function, layer, source;
     };
 
+    std::string backend, other;         ///< the device, and where its calls fall back to
     SearchEnd end = SearchEnd::kFound;  ///< end of the search over functions
     std::string reason;                 ///< failure without fallback, or with a full one
     bool flaky = false;

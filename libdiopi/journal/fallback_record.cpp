@@ -56,7 +56,9 @@ std::string to_json(const FallbackRecord& record) {
                            {"max_rel", json_number(change.max_rel)},
                            {"within", change.within}});
     }
-    return indented(Json{{"calls", record.calls},
+    return indented(Json{{"backend", record.backend},
+                         {"to", record.other},
+                         {"calls", record.calls},
                          {"fallback", rows},
                          {"missing", record.missing},
                          {"step_s", record.step_seconds},
@@ -72,6 +74,8 @@ std::string to_json(const FallbackRecord& record) {
 FallbackRecord fallback_from_json(const std::string& text) {
     const Json json = parse_own(text);
     FallbackRecord record;
+    record.backend = json.at("backend");
+    record.other = json.at("to");
     record.calls = json.at("calls");
     record.missing = json.at("missing").get<std::map<std::string, int64_t>>();
     record.step_seconds = json.at("step_s");

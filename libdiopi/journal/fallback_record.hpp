@@ -50,6 +50,7 @@ struct ChangedResult {
 };
 
 struct FallbackRecord {
+    std::string backend, other;  ///< the device, and where its calls fall back to
     int64_t calls = 0;
     std::vector<FallbackRow> rows;  ///< the most expensive ones first
     /// Overloads that no library implements, with their calls: their outputs were drawn.

@@ -8,6 +8,8 @@ namespace diopi {
 
 TEST_CASE("the record of a fallback comes back from its JSON, NaN and infinities included", "[journal][fallback]") {
     FallbackRecord record;
+    record.backend = "sim";
+    record.other = "cpu";
     record.calls = 7;
     record.rows.push_back(
         {"add.Tensor", "diopiAdd", FallbackReason::kDeclined, 3, {2, 800, 1e-3}, {1, 400, 5e-4}, 0.25, 0.5});
@@ -27,6 +29,7 @@ TEST_CASE("the record of a fallback comes back from its JSON, NaN and infinities
     REQUIRE(again.changed.size() == 1);
     CHECK(std::isinf(again.changed[0].max_abs));
     CHECK(std::isnan(again.changed[0].max_rel));
+    CHECK(again.backend + again.other == "simcpu");
     CHECK(again.missing == record.missing);
     CHECK(again.unmatched == record.unmatched);
     CHECK(to_json(again) == text);

@@ -87,7 +87,8 @@ Json encode(const RunHeader& header) {
             {"shard", header.shard},
             {"selection_cases", header.selection_cases},
             {"selection", header.selection},
-            {"device_config", header.device_config}};
+            {"device_config", header.device_config},
+            {"environment", header.environment}};
 }
 
 // The decoders throw nlohmann's exception on a missing or mistyped member; from_json_line and read_header catch it.
@@ -193,6 +194,7 @@ Result<RunHeader> read_header(std::string_view line, const std::string& path) {
         header.selection_cases = json.value("selection_cases", header.selection_cases);
         header.selection = json.value("selection", header.selection);
         header.device_config = json.value("device_config", "");  // absent in journals of the first version
+        header.environment = json.value("environment", "");      // absent in older journals
         return header;
     } catch (const Json::exception&) {
         return bad_input(fmt::format("{} is not a run journal of diopi: its first line is no header", path));

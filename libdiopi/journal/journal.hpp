@@ -24,6 +24,7 @@ struct RunHeader {
     int64_t selection_cases = 0;     ///< cases of the whole selection of a shard; 0 in journals of older programs
     std::string selection = {};      ///< checksum of the ids of the whole selection: equal for all shards of one run
     std::string device_config = {};  ///< checksum of the device configuration; empty: there was none
+    std::string environment = {};    ///< machine_text() of the run
 };
 
 /// The contents of a journal file.

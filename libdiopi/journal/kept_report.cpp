@@ -32,7 +32,7 @@ Result<KeptReport> read_kept(const std::string& path) {
             return bad_input(fmt::format("{} has format {}, this program reads up to {}; use a newer diopi", path,
                                          format, kReportFormat));
         }
-        KeptReport kept{json.at("kind"), json.at("command"), json.at("written"),
+        KeptReport kept{json.at("kind"), json.at("command"), json.at("written"), json.at("environment"),
                         std::make_shared<Json>(std::move(json.at("report")))};
         if (std::ranges::count(kKeptKinds, kept.kind) > 0) return kept;
         return bad_input(fmt::format("{} is a report of kind '{}', which this program does not know", path, kept.kind));
@@ -44,12 +44,14 @@ Result<KeptReport> read_kept(const std::string& path) {
 
 }  // namespace
 
-Status keep_report(const std::string& folder, std::string_view kind, const std::vector<std::string>& command,
-                   std::string_view report) {
-    const std::string path = path_of(folder, kind);
+Status keep_report(const std::string& folder, const KeptReport& about, std::string_view report) {
+    const std::string path = path_of(folder, about.kind);
     if (Status s = make_parent_folder(path); !s.ok()) return s;
-    std::string text = one_line(
-        Json{{kFormatMember, kReportFormat}, {"kind", kind}, {"command", command}, {"written", present_time()}});
+    std::string text = one_line(Json{{kFormatMember, kReportFormat},
+                                     {"kind", about.kind},
+                                     {"command", about.command},
+                                     {"written", present_time()},
+                                     {"environment", about.environment}});
     // The report can be large: it becomes the last member as it is.
     text.back() = ',';
     text.append("\"report\":").append(report).append("}\n");

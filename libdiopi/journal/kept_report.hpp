@@ -20,12 +20,13 @@ struct KeptReport {
     std::string kind;
     std::vector<std::string> command;  ///< argv
     std::string written;               ///< ISO 8601 with offset
+    std::string environment;           ///< machine_text() of the run
     std::shared_ptr<const Json> report;
 };
 
-/// Writes the file in one step, in place of an older one. `report` is JSON, as --json prints it.
-Status keep_report(const std::string& folder, std::string_view kind, const std::vector<std::string>& command,
-                   std::string_view report);
+/// Writes the file in one step, in place of an older one. `report` is JSON, as --json prints it; `about` says the rest,
+/// and keep_report() the time.
+Status keep_report(const std::string& folder, const KeptReport& about, std::string_view report);
 
 /// The reports in a run's folder, or the one in a file; none if the folder has none. A damaged file is bad input.
 [[nodiscard]] Result<std::vector<KeptReport>> kept_reports_at(const std::string& place);

@@ -41,7 +41,8 @@ std::string changes_text(const FallbackRecord& record, const Screen& screen) {
 }
 
 /// The time of a step; without forced fallbacks there is only one kind of step.
-std::string step_text(const FallbackRecord& record, std::string_view backend, std::string_view other) {
+std::string step_text(const FallbackRecord& record) {
+    const std::string &backend = record.backend, &other = record.other;
     const double step = record.step_seconds, with = record.step_seconds_with;
     const bool forced = std::ranges::count(record.rows, FallbackReason::kForced, &FallbackRow::reason) > 0;
     std::string text = forced
@@ -76,8 +77,7 @@ std::string calls_text(const BisectRecord& record) {
 
 }  // namespace
 
-std::string fallback_text(const FallbackRecord& record, std::string_view backend, std::string_view other,
-                          const Screen& screen) {
+std::string fallback_text(const FallbackRecord& record, const Screen& screen) {
     Table table({{"Operator", Align::kLeft, 40},
                  {"Function", Align::kLeft, 40, true},
                  {"Why"},
@@ -86,8 +86,8 @@ std::string fallback_text(const FallbackRecord& record, std::string_view backend
                  {"out", Align::kRight},
                  {"Bytes", Align::kRight},
                  {"Copying", Align::kRight},
-                 {fmt::format("On {}", backend), Align::kRight},
-                 {fmt::format("On {}", other), Align::kRight}});
+                 {fmt::format("On {}", record.backend), Align::kRight},
+                 {fmt::format("On {}", record.other), Align::kRight}});
     for (const FallbackRow& row : record.rows) {
         table.add_row(
             {row.overload, row.function, std::string(name(row.reason)), fmt::format("{}", row.calls),
@@ -98,8 +98,8 @@ std::string fallback_text(const FallbackRecord& record, std::string_view backend
     std::string text = table.empty() ? "" : table.render(screen);
     int64_t calls = 0;
     for (const FallbackRow& row : record.rows) calls += row.calls;
-    text += fmt::format("{} of {} calls fall back to {}.\n", calls, record.calls, other);
-    text += step_text(record, backend, other) + changes_text(record, screen);
+    text += fmt::format("{} of {} calls fall back to {}.\n", calls, record.calls, record.other);
+    text += step_text(record) + changes_text(record, screen);
     for (const auto& [overload, count] : record.missing) {
         text += fmt::format("not implemented anywhere: {} ({}); its outputs hold drawn values\n", overload,
                             counted(count, "call"));
@@ -160,7 +160,9 @@ std::string bisect_json(const BisectRecord& record) {
         functions.push_back(
             {{"function", function.function}, {"overloads", function.overloads}, {"calls", function.calls}});
     }
-    return indented(Json{{"end", name(record.end)},
+    return indented(Json{{"backend", record.backend},
+                         {"to", record.other},
+                         {"end", name(record.end)},
                          {"reason", record.reason},
                          {"flaky", record.flaky},
                          {"functions", functions},

@@ -11,8 +11,7 @@
 namespace diopi {
 
 /// The operators that fell back, the time of a step, and the results that change.
-[[nodiscard]] std::string fallback_text(const FallbackRecord& record, std::string_view backend, std::string_view other,
-                                        const Screen& screen);
+[[nodiscard]] std::string fallback_text(const FallbackRecord& record, const Screen& screen);
 
 /// The forced operators and each of their calls.
 [[nodiscard]] std::string fallback_seed_lines(const FallbackRecord& record);

@@ -11,6 +11,8 @@ using Catch::Matchers::Contains;
 
 FallbackRecord one_fallback() {
     FallbackRecord record;
+    record.backend = "sim";
+    record.other = "cpu";
     record.calls = 9;
     record.rows.push_back(
         {"add.Tensor", "diopiAdd", FallbackReason::kForced, 3, {2, 800, 1e-3}, {1, 19200, 5e-4}, 0, 0.5});
@@ -36,7 +38,7 @@ BisectRecord two_blamed() {
 
 TEST_CASE("fallback-sim's text counts fallbacks and has the time of a step", "[report][fallback]") {
     FallbackRecord record = one_fallback();
-    std::string text = fallback_text(record, "sim", "cpu", {});
+    std::string text = fallback_text(record, {});
     CHECK_THAT(text, Contains("add.Tensor") && Contains("forced") && Contains("20.0 kB") && Contains("1.500ms"));
     CHECK_THAT(text, Contains("3 of 9 calls fall back to cpu.\n"));
     CHECK_THAT(text, Contains("A step on sim takes 2.000ms, with the listed operators on cpu 3.000ms (1.50 times).\n"));
@@ -47,7 +49,7 @@ TEST_CASE("fallback-sim's text counts fallbacks and has the time of a step", "[r
     record.waited_seconds_with = 0.012;
     record.changed = {{"t3", 0.5, 0.25, true}, {"t4", 2, 1, false}};
     record.missing = {{"cdist", 1}};
-    text = fallback_text(record, "sim", "cpu", {});
+    text = fallback_text(record, {});
     CHECK_THAT(text, Contains("The elapsed time is 4.000ms and 12.000ms: 50.0% and 25.0% of it were predicted.\n"));
     CHECK_THAT(text, Contains("2 of 4 results change, 1 of them beyond the tolerance (--tolerance).\n"));
     CHECK_THAT(text, Contains("not implemented anywhere: cdist (1 call); its outputs hold drawn values\n"));
@@ -57,7 +59,7 @@ TEST_CASE("without forced operators there is one kind of step", "[report][fallba
     FallbackRecord record = one_fallback();
     record.rows[0].reason = FallbackReason::kNotImplemented;
     record.waited_seconds = 0.004;
-    CHECK_THAT(fallback_text(record, "sim", "cpu", {}),
+    CHECK_THAT(fallback_text(record, {}),
                Contains("A step on sim takes 2.000ms.\nThe elapsed time is 4.000ms: 50.0% of it were predicted.\n"));
 }
 

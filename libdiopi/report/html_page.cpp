@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "file/atomic_file.hpp"
+#include "journal/kept_report.hpp"
 #include "report/error_report.hpp"
 #include "report/junit.hpp"
 
@@ -24,12 +25,9 @@ std::string script_json(const Json& json) {
 }
 
 /// For a browser without scripts.
-std::string summaries_of(const std::vector<Json>& runs) {
+std::string summaries_of(const std::vector<std::string>& lines) {
     std::string text;
-    for (const Json& run : runs) {
-        text += fmt::format("<p>{}: {}</p>\n", xml_escaped(run.at("title").get<std::string>()),
-                            xml_escaped(run.at("summary").get<std::string>()));
-    }
+    for (const std::string& line : lines) text += fmt::format("<p>{}</p>\n", xml_escaped(line));
     return text;
 }
 
@@ -44,16 +42,41 @@ std::string page_label(const std::vector<std::string>& command) {
     return text.size() <= kMost ? text : text.substr(0, kMost) + " ...";
 }
 
-std::string html_page(const std::vector<Json>& runs) {
-    const bool is_single = runs.size() == 1;
+HtmlPage::HtmlPage() : runs_(std::make_shared<Json>(Json::array())) {}
+
+void HtmlPage::add(const Journal& journal, const RunDiff* diff) { runs_->push_back(page_data(journal, diff)); }
+
+Status HtmlPage::add(const std::vector<KeptReport>& reports) {
+    for (const KeptReport& report : reports) {
+        auto data = page_data(report);
+        if (!data.ok()) return data.status();
+        runs_->push_back(std::move(*data));
+    }
+    return {};
+}
+
+std::vector<std::string> HtmlPage::lines() const {
+    std::vector<std::string> lines;
+    for (const Json& run : *runs_) {
+        lines.push_back(run.at("title").get<std::string>() + ": " + run.at("summary").get<std::string>());
+    }
+    return lines;
+}
+
+bool HtmlPage::has_failures() const {
+    return std::ranges::any_of(*runs_, [](const Json& run) { return run.at("failures").get<int64_t>() > 0; });
+}
+
+std::string HtmlPage::text() const {
+    const bool is_single = runs_->size() == 1;
     const std::string title =
-        is_single ? runs.front().at("title").get<std::string>() : fmt::format("diopi: {} runs", runs.size());
+        is_single ? runs_->front().at("title").get<std::string>() : fmt::format("diopi: {} runs", runs_->size());
     const std::array<std::pair<std::string_view, std::string>, 5> parts = {{
         {"title", xml_escaped(title)},
-        {"summaries", summaries_of(runs)},
+        {"summaries", summaries_of(lines())},
         {"style", kPageStyle},
         {"script", kPageScript},
-        {"data", script_json(runs)},
+        {"data", script_json(*runs_)},
     }};
     std::string page;
     std::string_view rest = kPageHtml;
@@ -68,8 +91,6 @@ std::string html_page(const std::vector<Json>& runs) {
     return page.append(rest);
 }
 
-Status write_html(const std::string& path, const std::vector<Json>& runs) {
-    return write_file_atomically(path, html_page(runs));
-}
+Status HtmlPage::write(const std::string& path) const { return write_file_atomically(path, text()); }
 
 }  // namespace diopi

@@ -1,6 +1,7 @@
 /// Runs as one page of HTML that needs no network: diopi report --html.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -18,7 +19,7 @@ extern const char* const kPageHtml;
 extern const char* const kPageStyle;
 extern const char* const kPageScript;
 
-/// A run as the page's script shows it. Every kind of run has `kind`, `title`, `label`, `heading`,
+/// A run as the page's script shows it. Every kind of run has `kind`, `title`, `label`, `heading`, `environment`,
 /// `command`, `summary` and `failures` (what makes the exit code 1); the rest is what its kind shows.
 ///
 /// For a test: cases are grouped by operator, dtype, verdict and aspects, and each group has the numbers at the end of
@@ -30,10 +31,24 @@ extern const char* const kPageScript;
 /// A command line as a short title: without the program, --run and what is beyond 40 characters.
 [[nodiscard]] std::string page_label(const std::vector<std::string>& command);
 
-/// The page of at least one run. It shows one at a time.
-[[nodiscard]] std::string html_page(const std::vector<Json>& runs);
+/// The page of one run or several, of which it shows one at a time.
+class HtmlPage {
+ public:
+    HtmlPage();
 
-/// Writes the page in one step.
-Status write_html(const std::string& path, const std::vector<Json>& runs);
+    void add(const Journal& journal, const RunDiff* diff = nullptr);
+    Status add(const std::vector<KeptReport>& reports);
+
+    /// "diopi test: cpu: 6 cases: 6 passed (0.1 s of work in its cases).": each run by its title and its summary.
+    [[nodiscard]] std::vector<std::string> lines() const;
+    /// Whether a run has something that makes its command's exit code 1.
+    [[nodiscard]] bool has_failures() const;
+    [[nodiscard]] std::string text() const;
+    /// Writes the page in one step.
+    Status write(const std::string& path) const;
+
+ private:
+    std::shared_ptr<Json> runs_;
+};
 
 }  // namespace diopi

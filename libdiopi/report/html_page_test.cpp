@@ -34,9 +34,18 @@ Journal run_that_passed(std::vector<CaseResult> results) {
     return journal;
 }
 
+std::string page_of(const Journal& journal) {
+    HtmlPage page;
+    page.add(journal);
+    return page.text();
+}
+
 KeptReport kept(const std::string& kind, Json report) {
-    return {
-        kind, {"./bin/diopi", kind, "--run", "nightly/x", "add"}, "today", std::make_shared<Json>(std::move(report))};
+    return {kind,
+            {"./bin/diopi", kind, "--run", "nightly/x", "add"},
+            "today",
+            "diopi on a machine",
+            std::make_shared<Json>(std::move(report))};
 }
 
 /// A call of a profile's report.
@@ -105,16 +114,16 @@ TEST_CASE("no text of a run can become markup of its page", "[report][html]") {
     Journal journal = run_that_passed({evil});
     journal.header.backend = "<i>&{{data}}";
     journal.header.command = {"diopi", "<u>"};
-    const std::string page = html_page({page_data(journal)});
+    const std::string page = page_of(journal);
     CHECK_THAT(page, Contains("<title>diopi test: &lt;i&gt;&amp;{{data}}</title>") && !Contains("<b>.0"));
     CHECK_THAT(page, Contains("a\\u003c/script>\\u003cb>.") && !Contains("<u>"));
 }
 
 TEST_CASE("a page says that its run was interrupted", "[report][html]") {
     Journal journal = run_that_passed({passed("a.0")});
-    CHECK_THAT(html_page({page_data(journal)}), !Contains("interrupted") && Contains("diopi test: chip.so"));
+    CHECK_THAT(page_of(journal), !Contains("interrupted") && Contains("diopi test: chip.so"));
     journal.header.cases = 3;
-    CHECK_THAT(html_page({page_data(journal)}), Contains("2 cases have no result: the run was interrupted."));
+    CHECK_THAT(page_of(journal), Contains("2 cases have no result: the run was interrupted."));
 }
 
 TEST_CASE("a page of a profile has its calls as rows of figures", "[report][html]") {
@@ -191,9 +200,11 @@ TEST_CASE("a kept report without a member is refused by its kind", "[report][htm
 }
 
 TEST_CASE("a page of several runs names their number, and each run without a script", "[report][html]") {
-    const Json test = page_data(run_that_passed({passed("a.0")}));
-    const auto profile = page_data(kept("profile", profile_report({call("add", 0.5)})));
-    const std::string page = html_page({test, *profile});
+    HtmlPage several;
+    several.add(run_that_passed({passed("a.0")}));
+    REQUIRE(several.add(std::vector<KeptReport>{kept("profile", profile_report({call("add", 0.5)}))}).ok());
+    const std::string page = several.text();
+    CHECK_FALSE(several.has_failures());
     CHECK_THAT(page, Contains("<title>diopi: 2 runs</title>") && Contains("<p>diopi test: chip.so: 1 case: 1 passed") &&
                          Contains("<p>diopi profile: chip.so: 1 call measured"));
     CHECK(page_label({"diopi", "test", "--run", "x", "conv2d", "--fill", "special", "--strided", "--nhwc",

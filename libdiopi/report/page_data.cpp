@@ -159,6 +159,7 @@ class PageData {
                      {"title", "diopi test: " + backend},
                      {"label", page_label(run.command)},
                      {"heading", heading_of(run)},
+                     {"environment", run.environment},
                      {"command", command_text(run.command)},
                      {"summary", totals_text(journal_)},
                      {"options", run.repeat}};

@@ -26,6 +26,7 @@ Json heading(const KeptReport& kept, const std::string& title) {
             {"title", title},
             {"label", page_label(kept.command)},
             {"heading", kept.written},
+            {"environment", kept.environment},
             {"command", command_text(kept.command)}};
 }
 

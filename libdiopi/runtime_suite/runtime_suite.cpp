@@ -90,6 +90,7 @@ Result<ConformanceRun> run_runtime_suite(const RuntimeSuiteOptions& options,
     header.command = options.command;
     header.repeat = options.repeat;
     header.backend = options.subject.backend->name();
+    header.environment = options.environment;
     header.cases = static_cast<int64_t>(options.checks.size());
     auto journal = JournalWriter::create(options.run_folder, std::move(header));
     if (!journal.ok()) return journal.error();

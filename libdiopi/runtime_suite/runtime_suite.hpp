@@ -40,6 +40,7 @@ struct RuntimeSuiteOptions {
     std::string run_folder;
     /// The command line and the options after `diopi test --case ID`, for the journal.
     std::vector<std::string> command;
+    std::string environment;  ///< machine_text()
     std::string repeat;
 };
 

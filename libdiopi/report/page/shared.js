@@ -140,6 +140,7 @@ const show = (index) => {
   const run = runs[index];
   at("title").textContent = run.title;
   at("heading").textContent = run.heading;
+  at("environment").textContent = run.environment;
   at("command").textContent = run.command;
   at("main").replaceChildren(at(run.kind).content.cloneNode(true));
   at("main").querySelectorAll(".summary").forEach((place) => place.textContent = run.summary);
