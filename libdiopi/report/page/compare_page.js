@@ -12,7 +12,7 @@ pages.compare = (data) => {
     return [];
   };
 
-  const differences = () => list_of_details("difference-list", data.differences.map((row) => ({
+  const differences = () => [list_of_details("difference-list", data.differences.map((row) => ({
     op: `${row.op} ${row.name} ${row.layer}`,
     summary: [make("b", {class: "failed"}, row.alone ? "only in one" : "differs"), `${row.where}, ${row.name} ${row.layer}: `,
       make("span", {class: "soft"}, row.note)],
@@ -20,7 +20,7 @@ pages.compare = (data) => {
       ...(row.alone ? [] : [["largest difference", figure(row.max_abs)], ["largest relative", figure(row.max_rel)], ["allowed", row.allowed],
         ["cosine similarity", row.cosine === null ? "" : String(row.cosine)]]),
       ["what", row.note], ...row.inputs.map((text) => ["input", text, "code"]), ...row.outputs.map((text) => ["output", text, "code"])],
-  })), "No tensor differs.");
+  })), "No tensor differs.")];
 
   const course = () => {
     const points = data.course.map(([where, name, layer, distance, max_abs, differs], i) => ({op: `${name} ${layer}`, where, differs, x: i + 1,
@@ -58,11 +58,11 @@ pages.compare = (data) => {
       {title: one, class: "wide", show: bins("ulp")}, {title: other, class: "wide", show: bins("other_ulp")}], rows, 0)];
   };
 
-  const operators = () => table("operators-table", [named("operator", "op"), counts("calls", "calls"), counts("tensors", "tensors"),
+  const operators = () => [table("operators-table", [named("operator", "op"), counts("calls", "calls"), counts("tensors", "tensors"),
     {title: "differ", number: true, show: (row) => make("span", {class: row.different ? "failed" : ""}, number.format(row.different)), key: (row) => row.different},
     {title: "smallest cosine", number: true, show: (row) => row.cosine === null ? "" : Number(row.cosine).toFixed(6), key: (row) => -Number(row.cosine ?? 2)},
     counts("largest difference", "max_abs", figure), {title: "relative", number: true, show: (row) => figure(row.max_rel), key: (row) => Number(row.max_rel ?? 0)},
-  ], data.operators, 3);
+  ], data.operators, 3)];
 
-  return [...overview(), differences(), ...course(), ...errors(), operators()];
+  return [overview, differences, course, errors, operators];
 };

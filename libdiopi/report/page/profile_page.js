@@ -39,7 +39,7 @@ pages.profile = (data) => {
     at("ratios-summary").textContent = `Against ${data.base.name}: ${counted(data.base.compared, "call")}` +
       (mean ? `, geometric mean of the ratios ${mean.toFixed(3)}.` : ".");
     return [table("ratios-table", [named("operator", "op"),
-      {title: "case or layer", show: (row) => make("code", {}, place_of(row)), key: place_of},
+      {title: "case or layer", class: "place", show: (row) => make("code", {}, place_of(row)), key: place_of},
       named("dtype", "dtype"), counts("here", "median_s", seconds), counts("there", "base_s", seconds),
       counts("ratio", "ratio", (x) => x.toFixed(3)), {title: "1/4, 1/2, 1, 2, 4", class: "wide", show: interval},
       {title: "verdict", show: (row) => speed(row.verdict), key: (row) => row.verdict},
@@ -61,7 +61,7 @@ pages.profile = (data) => {
     const highest = Math.max(...products.map(([, flops]) => flops));
     const x = {low: Math.min(0.1, ...points.map((p) => p.x)), high: Math.max(1000, ...points.map((p) => p.x)) * 1.5,
       title: "operations per byte that must move", label: (p) => number.format(p)};
-    const y = {low: Math.max(highest * 1e-6, Math.min(...points.map((p) => p.y)) / 1.5), high: highest * 2, title: "operations per second",
+    const y = {low: Math.max(highest * 1e-6, Math.min(...points.map((p) => p.y)) / 1.5), high: Math.max(highest, ...points.map((p) => p.y)) * 2, title: "operations per second",
       label: (p) => rate(p, "FLOP/s")};
     at("roofline-note").textContent = `${number.format(points.length)} of ${counted(measured.length, "call")} count operations; the others only ` +
       `move data, and the tables have their share of the roof. Lines are the best rates that this run measured: ` +
@@ -112,7 +112,7 @@ pages.profile = (data) => {
     }, []).filter((box) => box.name !== "");
     const box = (y, {from, to}, kind, text, label) => svg("g", {}, svg("title", {}, text),
       svg("rect", {class: kind, x: from, y, width: Math.max(0.4, to - from - 0.6), height: lane - 3}),
-      ...(to - from > 8 * label.length ? [svg("text", {class: kind.startsWith("call") ? "inside" : "", x: (from + to) / 2, y: y + 14,
+      ...(to - from > 8 * label.length + 6 ? [svg("text", {class: kind.startsWith("call") ? "inside" : "", x: (from + to) / 2, y: y + 14,
         "text-anchor": "middle"}, label)] : []));
     const chart = () => svg("svg", {class: "chart", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "timeline of one step"},
       ...Array.from({length: deepest}, (_, depth) => boxes(depth).map((each) =>
@@ -134,19 +134,19 @@ pages.profile = (data) => {
       return {op, calls: group.length, time, part: time / total,
         roof: sum(roofed.map((call) => call.roof_s)) / Math.max(1e-30, sum(roofed.map((call) => call.median_s)))};
     });
-    return table("operators-table", [named("operator", "op"), counts("calls", "calls"), counts("time", "time", seconds),
+    return [table("operators-table", [named("operator", "op"), counts("calls", "calls"), counts("time", "time", seconds),
       counts("share of the time", "part", share), counts("of the roof", "roof", (x) => x > 0 ? share(x) : ""),
-      {title: "", class: "wide", show: (row) => time_bar(row.part)}], rows, 2);
+      {title: "", class: "wide", show: (row) => time_bar(row.part)}], rows, 2)];
   };
 
-  const list = () => table("calls-table", [named("operator", "op"),
-    {title: "case or layer", show: (row) => make("code", {}, place_of(row)), key: place_of}, named("phase", "phase"), named("dtype", "dtype"),
+  const list = () => [table("calls-table", [named("operator", "op"),
+    {title: "case or layer", class: "place", show: (row) => make("code", {}, place_of(row)), key: place_of}, named("phase", "phase"), named("dtype", "dtype"),
     {title: "shapes", class: "wide", show: (row) => row.error || (row.shapes.length < 120 ? row.shapes : make("span", {title: row.shapes}, `${row.shapes.slice(0, 110)} ...`))},
     {title: "median", number: true, show: (row) => row.median_s > 0 ? seconds(row.median_s) : "", key: (row) => row.median_s ?? 0},
     {title: "95% interval", number: true, show: (row) => row.median_s > 0 ? `${seconds(row.low_s)} to ${seconds(row.high_s)}` : ""},
     {title: "of the roof", number: true, show: (row) => row.roof_s > 0 ? share(row.roof_s / row.median_s) : "",
       key: (row) => row.roof_s > 0 ? row.roof_s / row.median_s : 0},
-  ], calls, 5, undefined, 500);
+  ], calls, 5, undefined, 500)];
 
-  return [...overview(), ...ratios(), ...roofline(), ...timeline(), operators(), list()];
+  return [overview, ratios, roofline, timeline, operators, list];
 };

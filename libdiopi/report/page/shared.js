@@ -1,6 +1,8 @@
 // What all pages share: elements, tables, charts, the filter, and the choice of a run.
 const runs = JSON.parse(document.getElementById("data").textContent);
-const pages = {};  // by the kind of a run: builds its sections, and returns functions that draw them again
+// By the kind of a run: the functions that build its sections, from the first to the last. Each returns functions that
+// draw its tables again, for another filter.
+const pages = {};
 const number = new Intl.NumberFormat("en");
 let filter = "";
 
@@ -31,7 +33,10 @@ const figure = (x) => x === null ? "" : typeof x === "string" ? x : x === 0 ? "0
 const sum = (list) => list.reduce((a, b) => a + b, 0);
 const is_shown = (text) => text.toLowerCase().includes(filter);
 
-const remove_section = (id) => at(id).remove();
+const remove_section = (id) => {
+  at(id).remove();
+  at("links").querySelector(`[href="#${id}"]`).remove();
+};
 const tiles = (list) => at("tiles").append(...list.map(([value, title, kind = ""]) =>
   make("li", {}, make("b", {class: kind}, value), title)));
 
@@ -136,6 +141,7 @@ const dot = (x, y, kind, text, radius = 4) => svg("circle", {class: kind, cx: x,
 
 // The page shows one run at a time; #2 in its address chooses the second one.
 let draws = [];
+let shown;
 const show = (index) => {
   const run = runs[index];
   at("title").textContent = run.title;
@@ -144,7 +150,6 @@ const show = (index) => {
   at("command").textContent = run.command;
   at("main").replaceChildren(at(run.kind).content.cloneNode(true));
   at("main").querySelectorAll(".summary").forEach((place) => place.textContent = run.summary);
-  draws = pages[run.kind](run);
   const sections = [...at("main").querySelectorAll("section")];
   sections.forEach((section) => {
     const title = section.querySelector("h2");
@@ -153,6 +158,16 @@ const show = (index) => {
   });
   at("links").replaceChildren(...sections.map((section) => make("a", {href: `#${section.id}`}, section.querySelector("h2").textContent)));
   [...at("runs").children].forEach((button, i) => button.setAttribute("aria-pressed", String(i === index)));
+  // The first section is seen before the others are built.
+  draws = [];
+  shown = run;
+  const sections_to_build = pages[run.kind](run);
+  const build_next = () => {
+    if (shown !== run || sections_to_build.length === 0) return;
+    draws.push(...sections_to_build.shift()());
+    setTimeout(build_next);
+  };
+  build_next();
 };
 const start = () => {
   at("runs").hidden = runs.length === 1;

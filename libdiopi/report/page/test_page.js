@@ -48,7 +48,7 @@ pages.test = (data) => {
     const tables = rows.length === 0 ? [] : [table("changes-table", [
       named("operator", "op"),
       {title: "change", show: (row) => make("b", {class: colours[row.kind] ?? ""}, kinds[row.kind]), key: (row) => row.rank},
-      {title: "case", show: (row) => make("code", {}, row.case), key: (row) => row.case},
+      {title: "case", class: "place", show: (row) => make("code", {}, row.case), key: (row) => row.case},
       {title: "was", show: (row) => row.kind === "newly_failing" ? "" : words(row.before), key: (row) => row.before},
       {title: "is", show: (row) => words(row.after), key: (row) => row.after},
       {title: "reason", class: "wide", show: (row) => row.reason},
@@ -86,7 +86,7 @@ pages.test = (data) => {
     ...(fault.ulp ? [make("p", {class: "soft"}, "All elements by their error in ulp:"), ulp_bar(data.ulp_bins, fault.ulp), ulp_legend(data.ulp_bins)] : []),
   ];
 
-  const failures = () => list_of_details("failure-list", data.faults.map((fault) => ({
+  const failures = () => [list_of_details("failure-list", data.faults.map((fault) => ({
     op: `${fault.case} ${fault.function}`,
     summary: [make("b", {class: fault.verdict}, words(fault.verdict)), `${fault.function} ${fault.step} ${fault.dtype}: `,
       make("span", {class: "soft"}, fault.reason)],
@@ -94,7 +94,7 @@ pages.test = (data) => {
       ["where", fault.where], ["worst element", fault.worst], ["error", fault.error], ["repeat", fault.repeat, "code"],
       ["bundle", fault.bundle, "code"]],
     picture: () => pictures(fault),
-  })), "No case failed.");
+  })), "No case failed.")];
 
   const matrix = () => {
     const cell = (row, aspect) => {
@@ -106,11 +106,11 @@ pages.test = (data) => {
       word);
     };
     const rank = {".": 0, yes: 1, skip: 2, part: 3, no: 4, FAIL: 5};
-    return table("matrix-table", [
+    return [table("matrix-table", [
       named("operator", "op"),
       ...data.aspects.map((title, i) => ({title, show: (row) => cell(row, i), key: (row) => rank[row.words[i]]})),
       {title: "dtypes", class: "wide", show: (row) => row.dtypes.map((d) => data.dtypes[d]).join(" ")},
-    ], data.matrix.map(([op, dtypes, cells]) => ({op: data.operators[op], dtypes, words: cells.split(" ")})), 0);
+    ], data.matrix.map(([op, dtypes, cells]) => ({op: data.operators[op], dtypes, words: cells.split(" ")})), 0)];
   };
 
   const accuracy = () => {
@@ -122,18 +122,18 @@ pages.test = (data) => {
       return svg("rect", {class: share > 100 ? "over" : share >= 90 ? "near" : "mark", x: Math.min(share, 108), width: 1,
         y: 8 - height / 2, height});
     }));
-    return table("accuracy-table", [named("function", "op"), counts("outputs", "outputs"),
+    return [table("accuracy-table", [named("function", "op"), counts("outputs", "outputs"),
       counts("largest", "most", (x) => x > 100 ? "over 100%" : `${x}%`),
       {title: "shares of the allowed error: 0, 50, 100%", class: "wide", show: strip},
-    ], data.accuracy.map(([op, bins]) => ({op, bins, outputs: sum(bins.map((b) => b[1])), most: Math.max(...bins.map((b) => b[0]))})), 2);
+    ], data.accuracy.map(([op, bins]) => ({op, bins, outputs: sum(bins.map((b) => b[1])), most: Math.max(...bins.map((b) => b[0]))})), 2)];
   };
 
   const times = () => {
     const longest = Math.max(...data.times.map((t) => t[2]), 1e-9);
-    return table("time-table", [named("function", "op"), counts("calls", "calls"), counts("sum", "sum", seconds),
+    return [table("time-table", [named("function", "op"), counts("calls", "calls"), counts("sum", "sum", seconds),
       counts("longest", "most", seconds), {title: "", class: "wide", show: (row) => time_bar(row.sum / longest)},
-    ], data.times.map(([op, calls, all, most]) => ({op, calls, sum: all, most})), 2);
+    ], data.times.map(([op, calls, all, most]) => ({op, calls, sum: all, most})), 2)];
   };
 
-  return [...overview(), ...changes(), failures(), matrix(), accuracy(), times()];
+  return [overview, changes, failures, matrix, accuracy, times];
 };
