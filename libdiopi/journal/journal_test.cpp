@@ -52,7 +52,9 @@ CaseResult sample(const std::string& id) {
 }
 
 RunHeader header() {
-    return {{"diopi", "test", "--fname", "add"}, "--seed 42", "cpu", 42, "2022-09-29T16:40:40+0800", 2};
+    RunHeader header{{"diopi", "test", "--fname", "add"}, "--seed 42", "cpu", 42, "2022-09-29T16:40:40+0800", 2};
+    header.environment = "diopi on a machine";
+    return header;
 }
 
 void append_raw(const std::string& path, const std::string& text) { std::ofstream(path, std::ios::app) << text; }
@@ -107,6 +109,7 @@ TEST_CASE("a journal gives back what was written", "[store][journal]") {
     CHECK(journal->header.command == header().command);
     CHECK(journal->header.seed == 42);
     CHECK(journal->header.started == "2022-09-29T16:40:40+0800");
+    CHECK(journal->header.environment == "diopi on a machine");
     CHECK(journal->notes.empty());
     REQUIRE(journal->results.size() == 2);
     CHECK(cases_in(*journal) == std::set<std::string>{"ops/a.b.1", "ops/a.b.2"});
