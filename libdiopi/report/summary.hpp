@@ -59,6 +59,9 @@ struct RunFigures {
 
 [[nodiscard]] Counts count(const std::vector<CaseResult>& results);
 [[nodiscard]] std::map<std::string, Counts> count_by_operator(const std::vector<CaseResult>& results);
+/// The family of an operator of the schema; "other" for any other name.
+[[nodiscard]] std::string family_of(const std::string& op);
+[[nodiscard]] std::map<std::string, Counts> count_by_family(const std::vector<CaseResult>& results);
 
 /// "14143 cases: 14000 passed, 3 failed, 140 skipped (12.5 s)", "306 cases (200 of them hard): ..."; zero counts are
 /// left out. `unit` describes the time: "s" for the run, "s of work in its cases".
