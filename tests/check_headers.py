@@ -48,6 +48,7 @@ MAY_INCLUDE = {
     "shrink": "core runtime cases file journal worker conformance",
     "runtime_suite": "diopi core runtime backend call journal worker conformance",
     "report": "core schema backend check json cases file journal baseline profile_data",
+    "gui": "core call cases check capture journal report",
     "apps": "core runtime backend cases file capture journal profile_data intercept worker target "
             "conformance replay profile shrink runtime_suite report",
     "tests": "diopi core runtime schema kernels backend call infer check cases file step hard conformance replay "
