@@ -50,7 +50,7 @@ MAY_INCLUDE = {
     "report": "core schema backend check json cases file journal baseline profile_data",
     "gui": "core call cases check capture journal report",
     "apps": "core runtime backend cases file capture journal profile_data intercept worker target "
-            "conformance replay profile shrink runtime_suite report",
+            "conformance replay profile shrink runtime_suite report gui",
     "tests": "diopi core runtime schema kernels backend call infer check cases file step hard conformance replay "
              "profile intercept worker",
     "fuzz": "cases file capture journal baseline",

@@ -6,6 +6,7 @@
 #include "commands.hpp"
 #include "options.hpp"
 #include "report/audit_report.hpp"
+#include "report_gui.hpp"
 #include "report_output.hpp"
 
 namespace diopi {
@@ -16,6 +17,7 @@ struct ReportOptions {
     CommonOptions common;  ///< --run and the operators
     ReportOutput output;
     std::string audit;  ///< --audit
+    GuiOptions gui;
 };
 
 /// --audit: reports the contents of a library without loading it. Exit code: 0 if --impl can use the library as it is,
@@ -33,6 +35,7 @@ int run_audit(const ReportOptions& options) {
 
 int show_report(const ReportOptions& options) {
     if (!options.audit.empty()) return run_audit(options);
+    if (options.gui.is_wanted) return show_gui(options.gui, options.common);
     if (Status s = check_report_output(options.output); !s.ok()) return report_error(s.error());
     auto journal = journal_of(options.common);
     if (!journal.ok()) return report_error(journal.error());
@@ -47,6 +50,7 @@ void add_report_command(CLI::App& app, int& code) {
     add_operator_options(*command, options->common);
     command->add_option("--run", options->common.run_folder, "folder of the run's journal")->capture_default_str();
     add_report_output_options(*command, options->output);
+    add_gui_options(*command, options->gui);
     command->add_option("--audit", options->audit, "list what a vendor's library has and lacks (docs/plugins.md)")
         ->type_name("PATH")
         ->excludes(command->get_option("--run"));
@@ -55,6 +59,7 @@ void add_report_command(CLI::App& app, int& code) {
         "  diopi report\n"
         "  diopi report add 'conv*'\n"
         "  diopi report --run nightly --junit report.xml\n"
+        "  diopi report --gui --run nightly\n"
         "  diopi report --audit ./libdiopi_impl.so\n"
         "  diopi report matrix --format markdown\n"
         "  diopi report diff last_week nightly\n"
