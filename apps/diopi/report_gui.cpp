@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <string>
+#include <utility>
 
 #include "gui/gui.hpp"
 #include "journal/journal.hpp"
@@ -32,19 +34,31 @@ Error no_window() {
         "DIOPI_GUI=ON; --html FILE needs nothing");
 }
 
-/// The path of a journal or of its folder, which need not be there yet.
-std::string journal_to_follow(const std::string& run) { return run.ends_with(".jsonl") ? run : journal_path(run); }
+/// The path of a journal, or that in its folder, which need not be there yet. Bad input for a folder of shards.
+Result<std::string> journal_to_follow(const std::string& run) {
+    if (run.ends_with(".jsonl")) return run;
+    std::string path = journal_path(run);
+    std::error_code error;
+    if (std::filesystem::exists(path, error)) return path;
+    for (const auto& entry : std::filesystem::directory_iterator(run, error)) {
+        if (!std::filesystem::exists(journal_path(entry.path()), error)) continue;
+        return bad_input(
+            fmt::format("{} has the runs of shards: choose one, such as {}, or the folder into which diopi "
+                        "report merge brings them",
+                        run, entry.path().string()));
+    }
+    return path;
+}
 
 Result<WindowOptions> window_options(const GuiOptions& options, const CommonOptions& common) {
     auto operators = operators_of(common);
     if (!operators.ok()) return operators.error();
+    auto journal = journal_to_follow(common.run_folder);
+    if (!journal.ok()) return journal.error();
     const auto* const tab = std::ranges::find(kTabNames, options.tab);
-    return WindowOptions{journal_to_follow(common.run_folder),
-                         fmt::format("{}", fmt::join(operators->items(), " ")),
-                         options.bundle,
-                         static_cast<Tab>(tab - kTabNames.begin()),
-                         options.theme == "dark",
-                         options.screenshot};
+    return WindowOptions{std::move(*journal),     fmt::format("{}", fmt::join(operators->items(), " ")),
+                         options.bundle,          static_cast<Tab>(tab - kTabNames.begin()),
+                         options.theme == "dark", options.screenshot};
 }
 
 Status open_window(const WindowOptions& options) {

@@ -103,7 +103,7 @@ HeatSlice last_dims(ShapeView shape) {
 }
 
 HeatSlice first_slice(const BundleTensor& tensor) {
-    const Shape& shape = tensor.ours != nullptr ? tensor.ours->shape : tensor.theirs->shape;
+    const Shape& shape = shape_of(tensor, has_side(tensor, HeatSide::kOurs) ? HeatSide::kOurs : HeatSide::kTheirs);
     HeatSlice slice = last_dims(shape);
     if (!has_side(tensor, HeatSide::kDifference)) return slice;
     int64_t worst = 0;

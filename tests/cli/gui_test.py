@@ -149,6 +149,7 @@ class WindowTest(ProgramTest):
         self.expect(2, "report", "--gui", "--run", "foreign.jsonl", *shot, env=screen, err="is not a run journal")
         self.expect(2, "report", "--gui", "--run", "run", "--bundle", "no.h5", *shot, env=screen, err="no.h5")
         self.expect(2, "report", "--gui", "--run", "run", "--gui-screenshot", "run", env=screen, err="run")
+        self.expect(2, "report", "--gui", "--run", ".", *shot, env=screen, err=". has the runs of shards")
         self.assertFalse((self.folder / "picture.png").exists())
 
     def test_a_run_that_is_not_there_is_waited_for(self):

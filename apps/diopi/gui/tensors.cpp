@@ -1,6 +1,7 @@
 /// The tab with the tensors of a replay bundle as heat maps.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <imgui.h>
 #include <imgui_stdlib.h>
 
 #include <algorithm>
