@@ -84,14 +84,14 @@ TEST_CASE("NaN and infinities are marked and leave the range of the others", "[g
 }
 
 TEST_CASE("the range of a difference is symmetric, and what is the same has none", "[gui]") {
-    const HeatMap map = difference({1, kNan, kInfinity, 4, kInfinity}, {3, kNan, kInfinity, kNan, -kInfinity});
+    const HeatMap map = difference({1, kNan, kInfinity, 4, kInfinity, 5}, {3, kNan, kInfinity, kNan, -kInfinity, 2});
     CHECK(map.cells[0] == -2);
     CHECK(map.cells[1] == 0);
     CHECK(map.cells[2] == 0);
     CHECK(std::isnan(map.cells[3]));
     CHECK(map.cells[4] == kInfinity);
-    CHECK(map.low == -2);
-    CHECK(map.high == 2);
+    CHECK(map.low == -3);
+    CHECK(map.high == 3);
 }
 
 TEST_CASE("a heat map begins at the slice of the largest difference", "[gui]") {

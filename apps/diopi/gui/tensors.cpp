@@ -221,7 +221,7 @@ void draw_legend(const HeatView& heat, const Palette& colours) {
 
 /// The size of a cell: square ones where they fit; a tensor of few rows or columns is stretched.
 ImVec2 cell_size(const HeatMap& map, const ImVec2& room) {
-    const float widest = 6 * ImGui::GetFontSize(), least = 1.6f * ImGui::GetFontSize();
+    const float widest = 6 * ImGui::GetFontSize(), least = 5 * ImGui::GetFontSize();
     const ImVec2 full = {room.x / static_cast<float>(map.columns), room.y / static_cast<float>(map.rows)};
     const float side = std::min({full.x, full.y, widest});
     return {std::min(full.x, std::max(side, map.columns < 8 ? widest : side)),
