@@ -1,6 +1,7 @@
 #include "gui/heat_map.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -103,6 +104,7 @@ HeatSlice last_dims(ShapeView shape) {
 }
 
 HeatSlice first_slice(const BundleTensor& tensor) {
+    assert(tensor.ours != nullptr || tensor.theirs != nullptr);
     const Shape& shape = shape_of(tensor, has_side(tensor, HeatSide::kOurs) ? HeatSide::kOurs : HeatSide::kTheirs);
     HeatSlice slice = last_dims(shape);
     if (!has_side(tensor, HeatSide::kDifference)) return slice;

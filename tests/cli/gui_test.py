@@ -137,8 +137,13 @@ class WindowTest(ProgramTest):
         self.assertIsNone(window.popen.poll())
         if not shutil.which("xdotool"):
             self.skipTest("closing the window needs xdotool (apt-get install xdotool)")
-        subprocess.run(["xdotool", "search", "--onlyvisible", "--name", "diopi report", "windowfocus", "key", "ctrl+q"],
-                       env={**os.environ, **self.screen.environment()}, check=True, timeout=30)
+
+        def is_closed():
+            subprocess.run(["xdotool", "search", "--onlyvisible", "--name", "diopi report", "windowfocus", "key", "ctrl+q"],
+                           env={**os.environ, **self.screen.environment()}, capture_output=True, check=False, timeout=30)
+            return window.popen.poll() is not None
+
+        self.wait_for(is_closed, "the window is closed")
         self.assertEqual(window.finish(30).code, 0)
 
     def test_what_cannot_be_shown_is_refused(self):

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <limits>
 #include <set>
@@ -239,8 +240,8 @@ void draw_map(GuiState& state) {
     const ImVec2 cell = cell_size(heat.map, {avail.x - legend, avail.y - 4});
     const ImVec2 size = {cell.x * static_cast<float>(heat.map.columns), cell.y * static_cast<float>(heat.map.rows)};
     const ImVec2 start = ImGui::GetCursorScreenPos();
-    ImGui::Image(reinterpret_cast<ImTextureID>(static_cast<intptr_t>(heat.texture.number())), size, {0, 0}, {1, 1},
-                 {1, 1, 1, 1}, state.colours->line);
+    ImGui::Image(std::bit_cast<ImTextureID>(uintptr_t{heat.texture.number()}), size, {0, 0}, {1, 1}, {1, 1, 1, 1},
+                 state.colours->line);
     if (ImGui::IsItemHovered()) draw_cell_under_mouse(heat, start, cell);
     draw_numbers(heat, start, cell);
     ImGui::SameLine(0, 1.5f * ImGui::GetFontSize());
