@@ -83,7 +83,9 @@ bool has_side(const BundleTensor& tensor, HeatSide side) {
 }
 
 const Shape& shape_of(const BundleTensor& tensor, HeatSide side) {
-    return side == HeatSide::kTheirs ? tensor.theirs->shape : tensor.ours->shape;
+    const TensorPtr& shown = side == HeatSide::kTheirs ? tensor.theirs : tensor.ours;
+    assert(shown != nullptr);
+    return shown->shape;
 }
 
 double element_of(const BundleTensor& tensor, HeatSide side, int64_t flat) {
@@ -104,7 +106,6 @@ HeatSlice last_dims(ShapeView shape) {
 }
 
 HeatSlice first_slice(const BundleTensor& tensor) {
-    assert(tensor.ours != nullptr || tensor.theirs != nullptr);
     const Shape& shape = shape_of(tensor, has_side(tensor, HeatSide::kOurs) ? HeatSide::kOurs : HeatSide::kTheirs);
     HeatSlice slice = last_dims(shape);
     if (!has_side(tensor, HeatSide::kDifference)) return slice;
