@@ -15,7 +15,7 @@ else
     scripts/install_dependencies.sh
 fi
 options=()
-for name in DIOPI_CUDA DIOPI_CUDA_ARCHITECTURES DIOPI_CPU_ARCH DIOPI_TORCH DIOPI_TORCH_PATH dnnl_DIR; do
+for name in DIOPI_CUDA DIOPI_CUDA_ARCHITECTURES DIOPI_CPU_ARCH DIOPI_TORCH DIOPI_TORCH_PATH DIOPI_GUI dnnl_DIR; do
     [ -z "${!name:-}" ] || options+=("-D$name=${!name}")
 done
 [ "$preset" != aarch64 ] || options=()

@@ -20,6 +20,8 @@ for argument in "$@"; do
             packages+=(
                 catch2 libbenchmark-dev
                 chromium                          # opens the page of diopi report --html
+                libimgui-dev libglfw3-dev libgl-dev libpng-dev     # the window of diopi report --gui
+                xvfb xdotool libgl1-mesa-dri fonts-dejavu-core     # its screen, keyboard, OpenGL and letters in tests
                 opencl-headers pocl-opencl-icd    # for examples/opencl: OpenCL on the processor
                 python3 python3-h5py              # also for scripts that read baselines
             ) ;;

@@ -40,7 +40,8 @@ version=$(sed -n 's/^CMAKE_PROJECT_VERSION:STATIC=//p' "$build/CMakeCache.txt")
 name=diopi-$version-linux-$architecture
 tree=${folder:-build/package/$name}
 rm -rf "$tree"
-cmake --install "$build" --prefix "$tree" --strip > /dev/null
+# The window is a component of its own: it needs the machine's OpenGL.
+cmake --install "$build" --prefix "$tree" --strip --component Unspecified > /dev/null
 licences=$tree/share/doc/diopi/licences
 mkdir -p "$licences"
 

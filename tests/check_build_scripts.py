@@ -10,7 +10,8 @@ import unittest
 from pathlib import Path
 
 SOURCE, CMAKE = Path(sys.argv[1]), sys.argv[2]
-OPTIONS = ("DIOPI_CUDA", "DIOPI_CUDA_ARCHITECTURES", "DIOPI_CPU_ARCH", "DIOPI_TORCH", "DIOPI_TORCH_PATH", "dnnl_DIR")
+OPTIONS = ("DIOPI_CUDA", "DIOPI_CUDA_ARCHITECTURES", "DIOPI_CPU_ARCH", "DIOPI_TORCH", "DIOPI_TORCH_PATH",
+           "DIOPI_GUI", "dnnl_DIR")
 
 
 class BuildScriptsTest(unittest.TestCase):

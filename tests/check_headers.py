@@ -48,8 +48,9 @@ MAY_INCLUDE = {
     "shrink": "core runtime cases file journal worker conformance",
     "runtime_suite": "diopi core runtime backend call journal worker conformance",
     "report": "core schema backend check json cases file journal baseline profile_data",
+    "gui": "core call cases check capture journal report",
     "apps": "core runtime backend cases file capture journal profile_data intercept worker target "
-            "conformance replay profile shrink runtime_suite report",
+            "conformance replay profile shrink runtime_suite report gui",
     "tests": "diopi core runtime schema kernels backend call infer check cases file step hard conformance replay "
              "profile intercept worker",
     "fuzz": "cases file capture journal baseline",

@@ -27,7 +27,7 @@ FOR_TESTS = re.compile(r"(\w*testing|test_folder)\.hpp")
 def groups(root):
     """The sources that may be compiled together: those of each folder, tests separately, and all .cu files."""
     found = collections.defaultdict(list)
-    for pattern in ("libdiopi/*/*.cpp", "libdiopi/*/*/*.cpp", "kernels/*/*.cpp", "kernels/*/*/*.cpp", "apps/diopi/*.cpp",
+    for pattern in ("libdiopi/*/*.cpp", "libdiopi/*/*/*.cpp", "kernels/*/*.cpp", "kernels/*/*/*.cpp", "apps/diopi/*.cpp", "apps/diopi/gui/*.cpp",
                     "tests/*_test.cpp", "tests/mutation/*.cpp"):
         for path in sorted(root.glob(pattern)):
             found[(path.parent, path.stem.endswith("_test"), path.suffix)].append(path)

@@ -7,6 +7,7 @@
 #include "commands.hpp"
 #include "options.hpp"
 #include "report/audit_report.hpp"
+#include "report_gui.hpp"
 #include "report_output.hpp"
 
 namespace diopi {
@@ -18,6 +19,7 @@ struct ReportOptions {
     std::vector<std::string> runs;  ///< --run
     ReportOutput output;
     std::string audit;  ///< --audit
+    GuiOptions gui;
 };
 
 /// --audit: reports the contents of a library without loading it. Exit code: 0 if --impl can use the library as it is,
@@ -37,8 +39,8 @@ int run_audit(const ReportOptions& options) {
 Status check_runs(const ReportOptions& options) {
     if (options.runs.size() <= 1) return {};
     const ReportOutput& output = options.output;
-    if (output.html.empty()) {
-        return bad_input("several --run make one page: add --html FILE; reports on the terminal are of one run");
+    if (output.html.empty() || options.gui.is_wanted) {
+        return bad_input("several --run make one page: add --html FILE; window and terminal show one run");
     }
     if (!output.json && output.junit.empty() && !selects_cases(options.common)) return {};
     return bad_input("--json, --junit and operators need a single --run; several make one page alone");
@@ -47,13 +49,14 @@ Status check_runs(const ReportOptions& options) {
 int show_report(const ReportOptions& options) {
     if (!options.audit.empty()) return run_audit(options);
     if (Status s = check_runs(options); !s.ok()) return report_error(s.error());
-    if (Status s = check_report_output(options.output); !s.ok()) return report_error(s.error());
     const std::string& place = options.runs.front();
+    CommonOptions common = options.common;
+    common.run_folder = place;
+    if (options.gui.is_wanted) return show_gui(options.gui, common);
+    if (Status s = check_report_output(options.output); !s.ok()) return report_error(s.error());
     if (!options.output.html.empty() && (options.runs.size() > 1 || !has_journal(place))) {
         return write_page_of(options.runs, options.output);
     }
-    CommonOptions common = options.common;
-    common.run_folder = place;
     auto journal = journal_of(common);
     if (!journal.ok()) return report_error(journal.error());
     std::vector<KeptReport> reports;
@@ -77,6 +80,7 @@ void add_report_command(CLI::App& app, int& code) {
         ->allow_extra_args(false)
         ->default_str(options->common.run_folder);
     add_report_output_options(*command, options->output);
+    add_gui_options(*command, options->gui);
     command->add_option("--audit", options->audit, "list what a vendor's library has and lacks (docs/plugins.md)")
         ->type_name("PATH")
         ->excludes(command->get_option("--run"));
@@ -86,6 +90,7 @@ void add_report_command(CLI::App& app, int& code) {
         "  diopi report add 'conv*'\n"
         "  diopi report --run nightly --junit report.xml\n"
         "  diopi report --html nightly.html --run nightly --run nightly_profile\n"
+        "  diopi report --gui --run nightly\n"
         "  diopi report --audit ./libdiopi_impl.so\n"
         "  diopi report matrix --format markdown\n"
         "  diopi report diff last_week nightly\n"

@@ -12,7 +12,6 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 
 #include "file/atomic_file.hpp"
@@ -323,38 +322,48 @@ Status JournalWriter::append(const CaseResult& result) {
     return status;
 }
 
+Status JournalLines::add(std::string_view line) {
+    if (!has_header_) {
+        Result<RunHeader> header = read_header(line, path_);
+        if (!header.ok()) return header.error();
+        journal_.header = std::move(*header);
+        has_header_ = true;
+        return {};
+    }
+    std::optional<CaseResult> result = from_json_line(line);
+    if (!result) {
+        ++damaged_;
+        return {};
+    }
+    const auto [at, is_new] = positions_.try_emplace(result->case_id, journal_.results.size());
+    if (is_new) {
+        journal_.results.push_back(std::move(*result));
+    } else {
+        journal_.results[at->second] = std::move(*result);
+    }
+    return {};
+}
+
+Journal JournalLines::take() {
+    if (damaged_ > 0) journal_.notes.push_back(fmt::format("{}: {} damaged lines are left out", path_, damaged_));
+    return std::move(journal_);
+}
+
 Result<Journal> read_journal(const std::string& path) {
     const Result<std::string> text = read_text_file(path);
     if (!text.ok()) return text.error();
     std::string_view rest = *text;
-    Journal journal;
+    JournalLines lines(path);
     const size_t header_end = rest.find('\n');
-    Result<RunHeader> header = read_header(rest.substr(0, header_end), path);
-    if (!header.ok()) return header.error();
-    journal.header = std::move(*header);
+    if (Status s = lines.add(rest.substr(0, header_end)); !s.ok()) return s.error();
     rest.remove_prefix(header_end == std::string_view::npos ? rest.size() : header_end + 1);
-    std::unordered_map<std::string, size_t> position;
-    int64_t damaged = 0;
-    while (!rest.empty()) {
-        const size_t end = rest.find('\n');
-        if (end == std::string_view::npos) {
-            journal.notes.push_back(path + ": its last line is incomplete, and is left out");
-            break;
-        }
-        std::optional<CaseResult> result = from_json_line(rest.substr(0, end));
+    for (size_t end = rest.find('\n'); end != std::string_view::npos; end = rest.find('\n')) {
+        if (Status s = lines.add(rest.substr(0, end)); !s.ok()) return s.error();
         rest.remove_prefix(end + 1);
-        if (!result) {
-            ++damaged;
-            continue;
-        }
-        const auto [at, is_new] = position.try_emplace(result->case_id, journal.results.size());
-        if (is_new) {
-            journal.results.push_back(std::move(*result));
-        } else {
-            journal.results[at->second] = std::move(*result);
-        }
     }
-    if (damaged > 0) journal.notes.push_back(fmt::format("{}: {} damaged lines are left out", path, damaged));
+    const bool is_cut = !rest.empty();
+    Journal journal = lines.take();
+    if (is_cut) journal.notes.insert(journal.notes.begin(), path + ": its last line is incomplete, and is left out");
     return journal;
 }
 

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "core/status.hpp"
@@ -32,6 +33,29 @@ struct Journal {
     RunHeader header;
     std::vector<CaseResult> results;  ///< one per case, in the order of first appearance; a later result replaces
     std::vector<std::string> notes;   ///< the file's lines that could not be read, and are left out
+};
+
+/// A journal that is put together line by line.
+class JournalLines {
+ public:
+    /// `path` is for messages.
+    explicit JournalLines(std::string path) : path_(std::move(path)) {}
+
+    /// Adds a line without its newline. Bad input if the first one is no header that this program reads; a later one
+    /// that cannot be read is counted.
+    Status add(std::string_view line);
+    [[nodiscard]] bool has_header() const { return has_header_; }
+    /// Without notes.
+    [[nodiscard]] const Journal& journal() const { return journal_; }
+    /// The journal, with a note on lines that could not be read.
+    [[nodiscard]] Journal take();
+
+ private:
+    std::string path_;
+    Journal journal_;
+    bool has_header_ = false;
+    std::unordered_map<std::string, size_t> positions_;  ///< of the results, by case
+    int64_t damaged_ = 0;
 };
 
 /// Appends to a journal; one per run folder at a time.

@@ -1,6 +1,7 @@
 #include "report/error_report.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -111,6 +112,14 @@ std::string failure_text(const Fault& fault, std::string_view gap) {
     return fmt::format("Run diopi_functions.{} failed{}.{}TestTag: [{}{}{}]  TensorInfo : {}", fault.function,
                        suffix_of(fault.verdict), gap, fault.result->dtype, step, tags_of(*fault.result),
                        tensor_info(fault.result->tensors));
+}
+
+DeviationText deviation_text(const Deviation& d) {
+    return {
+        fmt::format("{} of {} elements of {}", d.mismatches, d.numel, d.output),
+        fmt::format("[{}]: {:.9g}, expected {:.9g}", fmt::join(d.worst_index, ", "), d.worst_actual, d.worst_expected),
+        fmt::format("largest {:.4g} ulp, 99% within {:.4g} ulp; absolute {:.4g}, relative {:.4g}", d.max_ulp, d.p99_ulp,
+                    d.max_abs, d.max_rel)};
 }
 
 std::string shell_quoted(const std::string& text) {

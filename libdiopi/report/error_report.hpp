@@ -37,6 +37,14 @@ struct Fault {
 /// "failed" is followed by that.
 [[nodiscard]] std::string failure_text(const Fault& fault, std::string_view gap);
 
+/// The figures of an output that was compared, for a reader.
+struct DeviationText {
+    std::string mismatches;  ///< "3 of 64 elements of grad_input"
+    std::string worst;       ///< "[0, 3]: 1.5, expected 1.25"
+    std::string error;       ///< "largest 4 ulp, 99% within 1 ulp; absolute 0.25, relative 0.2"
+};
+[[nodiscard]] DeviationText deviation_text(const Deviation& deviation);
+
 /// A word quoted for a shell: in single quotes if it contains anything but letters, digits and harmless signs.
 [[nodiscard]] std::string shell_quoted(const std::string& text);
 /// A command line, each word quoted for a shell.

@@ -104,6 +104,24 @@ TEST_CASE("a fault names the step and the worst output", "[report]") {
     CHECK(faults[0].deviation->output == "grad_input");
 }
 
+TEST_CASE("the text of a deviation has its worst element and its largest errors", "[report]") {
+    Deviation deviation;
+    deviation.output = "out";
+    deviation.mismatches = 3;
+    deviation.numel = 64;
+    deviation.worst_index = {0, 3};
+    deviation.worst_actual = 1.5;
+    deviation.worst_expected = 1.25;
+    deviation.max_ulp = 4;
+    deviation.p99_ulp = 1;
+    deviation.max_abs = 0.25;
+    deviation.max_rel = 0.2;
+    const DeviationText text = deviation_text(deviation);
+    CHECK(text.mismatches == "3 of 64 elements of out");
+    CHECK(text.worst == "[0, 3]: 1.5, expected 1.25");
+    CHECK(text.error == "largest 4 ulp, 99% within 1 ulp; absolute 0.25, relative 0.2");
+}
+
 TEST_CASE("a case that crashed after a passed step is still a fault", "[report]") {
     CaseResult result = failing_backward();
     result.steps.pop_back();

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <tuple>
@@ -12,12 +11,12 @@
 #include "cases/case.hpp"
 #include "check/ulp_histogram.hpp"
 #include "report/error_report.hpp"
+#include "report/function_figures.hpp"
 #include "report/html_page.hpp"
 #include "report/run_diff_report.hpp"
 #include "report/run_report.hpp"
 #include "report/summary.hpp"
 #include "report/support_matrix.hpp"
-#include "schema/schema.hpp"
 
 namespace diopi {
 
@@ -83,32 +82,6 @@ std::pair<std::string, int64_t> split_id(const std::string& id) {
     return {id.substr(0, at), std::stoll(id.substr(at))};
 }
 
-std::string family_of(const std::string& op) {
-    const auto found = rows_of(op);
-    return found.empty() ? "other" : std::string(name(found.front()->family));
-}
-
-/// One function's outputs and calls.
-struct FunctionFigures {
-    std::map<int64_t, int64_t> budgets;  ///< outputs by the share of the allowed error, in percent, at most 101
-    int64_t calls = 0;
-    double seconds = 0, longest = 0;
-};
-
-void add_step(const StepResult& step, std::map<std::string, FunctionFigures>& functions) {
-    FunctionFigures& figures = functions[step.function];
-    for (const Deviation& deviation : step.deviations) {
-        constexpr double kOver = 101;
-        const double share = 100 * deviation.budget_used;
-        const bool is_over = std::isnan(share) || deviation.mismatches > 0 || share >= kOver;
-        ++figures.budgets[static_cast<int64_t>(is_over ? kOver : std::min(std::ceil(share), 100.0))];
-    }
-    if (step.seconds <= 0) return;
-    ++figures.calls;
-    figures.seconds += step.seconds;
-    figures.longest = std::max(figures.longest, step.seconds);
-}
-
 /// Failures with a picture; each takes up to 1 KB.
 constexpr size_t kMostPictures = 500;
 
@@ -124,15 +97,13 @@ Json fault_json(const Fault& fault, const std::string& options, bool has_picture
                  {"repeat", repeat_command(result.case_id, options)}};
     if (!fault.bundle.empty()) json["bundle"] = fault.bundle;
     if (fault.deviation == nullptr) return json;
-    const Deviation& worst = *fault.deviation;
-    json["mismatches"] = fmt::format("{} of {} elements of {}", worst.mismatches, worst.numel, worst.output);
-    json["where"] = worst.where;
-    json["worst"] = fmt::format("[{}]: {:.9g}, expected {:.9g}", fmt::join(worst.worst_index, ", "), worst.worst_actual,
-                                worst.worst_expected);
-    json["error"] = fmt::format("largest {:.4g} ulp, 99% within {:.4g} ulp; absolute {:.4g}, relative {:.4g}",
-                                worst.max_ulp, worst.p99_ulp, worst.max_abs, worst.max_rel);
-    if (!worst.ulp_counts.empty()) json["ulp"] = worst.ulp_counts;
-    if (!worst.picture.empty() && has_picture) json["picture"] = worst.picture;
+    const DeviationText text = deviation_text(*fault.deviation);
+    json["mismatches"] = text.mismatches;
+    json["where"] = fault.deviation->where;
+    json["worst"] = text.worst;
+    json["error"] = text.error;
+    if (!fault.deviation->ulp_counts.empty()) json["ulp"] = fault.deviation->ulp_counts;
+    if (!fault.deviation->picture.empty() && has_picture) json["picture"] = fault.deviation->picture;
     return json;
 }
 
@@ -269,7 +240,7 @@ class PageData {
     const Journal& journal_;
     VerdictCounts counts_{};
     std::map<std::string, VerdictCounts> families_;
-    std::map<std::string, FunctionFigures> functions_;
+    FiguresByFunction functions_;
     std::map<GroupKey, Ranges> groups_;
     NameTable operators_, dtypes_, prefixes_;
     Json faults_ = Json::array();

@@ -16,6 +16,7 @@
 #include "report/error_report.hpp"
 #include "report/gaps.hpp"
 #include "report/refusals.hpp"
+#include "schema/schema.hpp"
 
 namespace diopi {
 
@@ -109,6 +110,17 @@ std::map<std::string, Counts> count_by_operator(const std::vector<CaseResult>& r
     std::map<std::string, Counts> by_operator;
     for (const CaseResult& result : results) by_operator[result.op].add(result.verdict);
     return by_operator;
+}
+
+std::string family_of(const std::string& op) {
+    const auto found = rows_of(op);
+    return found.empty() ? "other" : std::string(name(found.front()->family));
+}
+
+std::map<std::string, Counts> count_by_family(const std::vector<CaseResult>& results) {
+    std::map<std::string, Counts> by_family;
+    for (const CaseResult& result : results) by_family[family_of(result.op)].add(result.verdict);
+    return by_family;
 }
 
 std::string short_name(const std::string& backend) { return backend.substr(backend.rfind('/') + 1); }

@@ -59,6 +59,9 @@ struct RunFigures {
 
 [[nodiscard]] Counts count(const std::vector<CaseResult>& results);
 [[nodiscard]] std::map<std::string, Counts> count_by_operator(const std::vector<CaseResult>& results);
+/// The family of an operator of the schema; "other" for any other name.
+[[nodiscard]] std::string family_of(const std::string& op);
+[[nodiscard]] std::map<std::string, Counts> count_by_family(const std::vector<CaseResult>& results);
 
 /// The name of a backend without the folders of its library.
 [[nodiscard]] std::string short_name(const std::string& backend);

@@ -33,6 +33,8 @@ TEST_CASE("the summary counts each verdict once", "[report][summary]") {
           "7 cases: 2 passed, 1 failed, 1 crashed, 1 timeout, 1 skipped, 1 not implemented (1.2 s)");
     CHECK(summary_line({}, 0) == "0 cases (0.0 s)");
     CHECK(count_by_operator(mixed()).at("relu").failures() == 3);
+    CHECK(count_by_family(mixed()).at("activation").total() == 4);
+    CHECK(count_by_family({summed("own", Verdict::kPassed)}).at("other").passed == 1);
 }
 
 TEST_CASE("the summary table begins with the operators that failed", "[report][summary]") {

@@ -1,0 +1,188 @@
+"""diopi report --gui: the window on a virtual screen, drawn by OpenGL in software."""
+import collections
+import os
+import pathlib
+import shutil
+import struct
+import subprocess
+import tempfile
+import time
+import unittest
+import zlib
+
+from program import BINARY, ProgramTest, allocated, case_file, group
+
+CRASHING = 4099
+FAULT = f"segv@{allocated(CRASHING)}"
+SIZE = (1280, 800)
+# The colours of the light theme (apps/diopi/gui/theme.cpp).
+ACCENT, PASSED, FAILED, FAILED_BACK = (0x1F, 0x5F, 0xBF), (0x1D, 0x7F, 0x4F), (0xC2, 0x2F, 0x2F), (0xFB, 0xE3, 0xE3)
+DARK_BACK = (0x14, 0x17, 0x1B)
+
+
+def colours_of_png(path):
+    """Width, height and the number of points of each colour of a PNG of 8-bit RGB."""
+    data = path.read_bytes()
+    assert data[:8] == b"\x89PNG\r\n\x1a\n", data[:8]
+    packed, at = b"", 8
+    while at < len(data):
+        length, kind = struct.unpack(">I4s", data[at:at + 8])
+        content = data[at + 8:at + 8 + length]
+        if kind == b"IHDR":
+            width, height, depth, colour_type = struct.unpack(">IIBB", content[:10])
+            assert (depth, colour_type) == (8, 2)
+        elif kind == b"IDAT":
+            packed += content
+        at += length + 12
+    rows, counts = zlib.decompress(packed), collections.Counter()
+    for start in range(0, len(rows), 3 * width + 1):
+        assert rows[start] == 0, "a row has a filter"
+        row = rows[start + 1:start + 1 + 3 * width]
+        counts.update(zip(row[0::3], row[1::3], row[2::3]))
+    return width, height, counts
+
+
+class Screen:
+    """A virtual screen, whose points are in a file."""
+
+    def __init__(self, folder, *options):
+        self.folder = pathlib.Path(folder)
+        read, write = os.pipe()
+        self.process = subprocess.Popen(
+            ["Xvfb", "-displayfd", str(write), "-screen", "0", "1400x900x24", "-fbdir", folder, "-nolisten", "tcp", *options],
+            pass_fds=[write], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        os.close(write)
+        with os.fdopen(read) as numbers:
+            self.display = ":" + numbers.readline().strip()
+
+    def environment(self):
+        return {"DISPLAY": self.display, "LIBGL_ALWAYS_SOFTWARE": "1"}
+
+    def shows(self, colour):
+        """Whether a hundred points have the colour."""
+        data = (self.folder / "Xvfb_screen0").read_bytes()
+        header, colours = struct.unpack(">I", data[:4])[0], struct.unpack(">I", data[76:80])[0]
+        red, green, blue = colour
+        return data[header + 12 * colours:].count(bytes([blue, green, red])) > 100
+
+    def close(self):
+        self.process.terminate()
+        self.process.wait()
+
+
+@unittest.skipUnless(shutil.which("Xvfb"), "needs Xvfb (apt-get install xvfb)")
+@unittest.skipUnless((BINARY.parents[1] / "lib/libdiopi_gui.so").exists(), "built without the window (DIOPI_GUI)")
+class WindowTest(ProgramTest):
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.mkdtemp(prefix="diopi_screen_")
+        cls.addClassCleanup(shutil.rmtree, folder, ignore_errors=True)
+        cls.screen = Screen(folder)
+        cls.addClassCleanup(cls.screen.close)
+
+    def setUp(self):
+        super().setUp()
+        sizes = [[n] for n in (CRASHING, 300, 200)]
+        softmax = {"group": "half", "ops": ["softmax"], "dtypes": ["float32"], "params": {"dim": 1},
+                   "tolerance": {"atol": 0, "rtol": 0, "instead_of_class": True},
+                   "tensors": [{"name": "input", "shapes": [[20, 30]]}]}
+        self.write("mine.json", case_file(group("mine", sizes, ops=("add", "mul")), softmax))
+
+    def run_cases(self, run, code, *args, **how):
+        self.expect(code, "test", "--cases", "mine.json", "--run", run, "--save-failures", "bad", *args, **how)
+
+    def picture(self, tab, *args, run="run"):
+        """The colours of the window's picture."""
+        self.expect(0, "report", "--gui", "--run", run, "--gui-tab", tab, "--gui-screenshot", f"{tab}.png", *args,
+                    env=self.screen.environment())
+        width, height, colours = colours_of_png(self.folder / f"{tab}.png")
+        self.assertEqual((width, height), SIZE)
+        self.assertGreater(len(colours), 20)
+        return colours
+
+    def test_each_tab_shows_the_run(self):
+        self.run_cases("run", 1, faults=FAULT)
+        overview = self.picture("overview")
+        self.assertGreater(overview[PASSED], 1000)
+        self.assertGreater(overview[FAILED], 1000)
+        failures = self.picture("failures")
+        self.assertEqual(failures[PASSED], 0)
+        # Most points of a letter mix its colour with that of the background.
+        reddish = sum(count for (red, green, blue), count in failures.items() if red > 1.5 * max(green, blue))
+        self.assertGreater(reddish, 100)
+        self.assertGreater(self.picture("support")[FAILED_BACK], 1000)
+        self.assertGreater(self.picture("accuracy")[FAILED], 100)
+        self.assertGreater(self.picture("time")[ACCENT], 1000)
+        # Each element has about the same share of the map, in a colour of its own.
+        tensors = self.picture("tensors", "--bundle", "bad/ops-half-softmax-0-forward.h5")
+        self.assertGreater(sum(1 for count in tensors.values() if count > 500), 50)
+
+    def test_operators_are_the_first_filter(self):
+        self.run_cases("run", 1, faults=FAULT)
+        self.assertEqual(self.picture("overview", "softmax")[PASSED], 0)
+        self.assertGreater(self.picture("overview", "mul")[PASSED], 1000)
+
+    def test_the_dark_theme_is_dark(self):
+        self.run_cases("run", 1)
+        self.assertGreater(self.picture("overview", "--gui-theme", "dark")[DARK_BACK], SIZE[0] * SIZE[1] // 2)
+
+    def test_a_window_follows_a_run_that_begins_later(self):
+        window = self.start("report", "--gui", "--run", "run", env=self.screen.environment())
+        self.wait_for(lambda: self.screen.shows((255, 255, 255)), "the window is on the screen")
+        self.assertFalse(self.screen.shows(PASSED))
+        self.run_cases("run", 1)
+        self.wait_for(lambda: self.screen.shows(PASSED) and self.screen.shows(FAILED), "the window shows the verdicts")
+        self.run_cases("run", 0, "--fname", "add")
+        self.wait_for(lambda: not self.screen.shows(FAILED), "the window shows the run that replaced the first")
+        self.assertIsNone(window.popen.poll())
+        if not shutil.which("xdotool"):
+            self.skipTest("closing the window needs xdotool (apt-get install xdotool)")
+
+        def is_closed():
+            subprocess.run(["xdotool", "search", "--onlyvisible", "--name", "diopi report", "windowfocus", "key", "ctrl+q"],
+                           env={**os.environ, **self.screen.environment()}, capture_output=True, check=False, timeout=30)
+            return window.popen.poll() is not None
+
+        self.wait_for(is_closed, "the window is closed")
+        self.assertEqual(window.finish(30).code, 0)
+
+    def test_what_cannot_be_shown_is_refused(self):
+        self.run_cases("run", 1)
+        self.write("foreign.jsonl", '{"some": "other file"}\n')
+        shot = ("--gui-screenshot", "picture.png")
+        screen = self.screen.environment()
+        self.expect(2, "report", "--gui", "--run", "foreign.jsonl", *shot, env=screen, err="is not a run journal")
+        self.expect(2, "report", "--gui", "--run", "run", "--bundle", "no.h5", *shot, env=screen, err="no.h5")
+        self.expect(2, "report", "--gui", "--run", "run", "--gui-screenshot", "run", env=screen, err="run")
+        self.expect(2, "report", "--gui", "--run", ".", *shot, env=screen, err=". has the runs of shards")
+        self.assertFalse((self.folder / "picture.png").exists())
+
+    def test_a_run_that_is_not_there_is_waited_for(self):
+        self.assertGreater(self.picture("overview", run="later")[255, 255, 255], SIZE[0] * SIZE[1] // 2)
+
+    def test_without_a_display_a_line_says_what_to_do(self):
+        run = self.expect(2, "report", "--gui", "--run", "run", env={"DISPLAY": ":987654", "WAYLAND_DISPLAY": ""})
+        self.assertRegex(run.err, r"^diopi: error: no display: set DISPLAY, or use --html FILE \(.+\)\n$")
+
+    def test_without_opengl_a_line_says_so(self):
+        with tempfile.TemporaryDirectory() as folder:
+            screen = Screen(folder, "-extension", "GLX")
+            self.addCleanup(screen.close)
+            self.expect(2, "report", "--gui", env=screen.environment(), err="no OpenGL 3 on this display")
+
+
+class NoWindowTest(ProgramTest):
+    def test_a_program_without_the_window_says_how_to_get_it(self):
+        (self.folder / "bin").mkdir()
+        program = self.folder / "bin/diopi"
+        shutil.copy2(BINARY, program)
+        run = subprocess.run([program, "report", "--gui"], capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual(run.returncode, 2)
+        self.assertRegex(run.stderr, r"^diopi: error: this build has no window: apt-get install .*DIOPI_GUI=ON.*\n$")
+
+    def test_options_of_the_window_need_it(self):
+        self.expect(2, "report", "--gui-tab", "time", err="--gui-tab requires --gui")
+
+
+if __name__ == "__main__":
+    unittest.main()
