@@ -11,6 +11,7 @@
 #include "gui.hpp"
 #include "gui_state.hpp"
 #include "journal/journal_follower.hpp"
+#include "report/summary.hpp"
 #include "widgets.hpp"
 #include "window.hpp"
 
@@ -107,7 +108,7 @@ void RunWindow::draw_menu() {
 void RunWindow::draw_head() {
     const RunHeader& header = state_.view.header();
     ImGui::PushFont(state_.fonts.title);
-    text(header.backend);
+    text(short_name(header.backend));
     ImGui::PopFont();
     ImGui::SameLine();
     ImGui::AlignTextToFramePadding();
