@@ -88,7 +88,8 @@ struct Root {
     }
     template <class T>
     T slope(T apart, T distance) const {
-        const T size = std::sqrt(distance / std::fabs(apart));
+        // The quotient of the two may be too large, that of their roots is not.
+        const T size = std::sqrt(distance) / std::sqrt(std::fabs(apart));
         return distance == 0 || apart == 0 ? T(0) : apart < 0 ? -size : size;
     }
 };
