@@ -1,5 +1,5 @@
-/// The subcommands, one file each. `code` receives the exit code when the subcommand runs. What a run keeps states its
-/// command line.
+/// The subcommands, one file each. `code` receives the exit code when the subcommand runs. The records of a run state
+/// its command line.
 #pragma once
 
 #include <string>

@@ -85,9 +85,7 @@ Result<Journal> journal_of(const CommonOptions& options) {
 
 bool has_journal(const std::string& place) {
     if (!fs::is_directory(place)) return !place.ends_with(".json");
-    if (fs::exists(journal_path(place))) return true;
-    const auto reports = kept_reports_at(place);
-    return reports.ok() && reports->empty();
+    return fs::exists(journal_path(place)) || !has_kept_report(place);
 }
 
 int write_page_of(const std::vector<std::string>& places, const ReportOutput& output) {

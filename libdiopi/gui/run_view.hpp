@@ -1,4 +1,4 @@
-/// What the window shows of a run: the cases that its filter chooses, and their figures.
+/// The run as the window shows it: the cases that its filter chooses, and their figures.
 #pragma once
 
 #include <map>

@@ -1,7 +1,6 @@
 #include "journal/compare_row.hpp"
 
 #include <nlohmann/json.hpp>
-#include "json/json_text.hpp"
 
 namespace diopi {
 
@@ -65,39 +64,42 @@ std::string to_json_line(const CompareRow& row) {
     return one_line(json);
 }
 
+CompareRow compare_row_of(const Json& json) {
+    CompareRow row;
+    row.where = json.at("where");
+    row.name = json.at("name");
+    row.layer = json.at("layer");
+    row.overload = json.at("overload");
+    row.function = json.at("function");
+    if (json.contains("forward_id")) row.forward_id = json["forward_id"].get<int64_t>();
+    row.other_layer = json.value("other_layer", "");
+    row.out_of_order = json.value("out_of_order", false);
+    row.after = json.value("after", "");
+    row.before = json.value("before", "");
+    row.only_in = json.value("only_in", "");
+    row.error = json.value("error_info", "");
+    row.skipped = json.value("skipped", "");
+    if (!row.compared()) return row;
+    row.place = json.at("place");
+    row.tensor = json.at("tensor");
+    row.seed = json.at("seed");
+    row.allclose = json.at("allclose");
+    row.cosine = number_or_nothing(json.at("cosine_similarity"));
+    row.max_abs = number_of(json.at("max_abs_diff"));
+    row.max_rel = number_or_nothing(json.at("max_relative_diff"));
+    row.atol = json.at("atol");
+    row.rtol = json.at("rtol");
+    row.cast = json.value("cast", "");
+    row.inputs = json.value("inputs", row.inputs);
+    row.outputs = json.value("outputs", row.outputs);
+    row.ulp = histogram_from(json.value("ulp", Json()));
+    row.other_ulp = histogram_from(json.value("other_ulp", Json()));
+    return row;
+}
+
 std::optional<CompareRow> compare_row_from_json(std::string_view line) {
     try {
-        const Json json = parse_own(line);
-        CompareRow row;
-        row.where = json.at("where");
-        row.name = json.at("name");
-        row.layer = json.at("layer");
-        row.overload = json.at("overload");
-        row.function = json.at("function");
-        if (json.contains("forward_id")) row.forward_id = json["forward_id"].get<int64_t>();
-        row.other_layer = json.value("other_layer", "");
-        row.out_of_order = json.value("out_of_order", false);
-        row.after = json.value("after", "");
-        row.before = json.value("before", "");
-        row.only_in = json.value("only_in", "");
-        row.error = json.value("error_info", "");
-        row.skipped = json.value("skipped", "");
-        if (!row.compared()) return row;
-        row.place = json.at("place");
-        row.tensor = json.at("tensor");
-        row.seed = json.at("seed");
-        row.allclose = json.at("allclose");
-        row.cosine = number_or_nothing(json.at("cosine_similarity"));
-        row.max_abs = number_of(json.at("max_abs_diff"));
-        row.max_rel = number_or_nothing(json.at("max_relative_diff"));
-        row.atol = json.at("atol");
-        row.rtol = json.at("rtol");
-        row.cast = json.value("cast", "");
-        row.inputs = json.value("inputs", row.inputs);
-        row.outputs = json.value("outputs", row.outputs);
-        row.ulp = histogram_from(json.value("ulp", Json()));
-        row.other_ulp = histogram_from(json.value("other_ulp", Json()));
-        return row;
+        return compare_row_of(parse_own(line));
     } catch (const Json::exception&) {
         return std::nullopt;
     }

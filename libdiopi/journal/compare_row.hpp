@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "check/ulp_histogram.hpp"
+#include "json/json_text.hpp"
 
 namespace diopi {
 
@@ -47,5 +48,7 @@ struct CompareRow {
 [[nodiscard]] std::string to_json_line(const CompareRow& row);
 /// nullopt for a line in another format.
 [[nodiscard]] std::optional<CompareRow> compare_row_from_json(std::string_view line);
+/// The row in the JSON of such a line. Throws nlohmann::json::exception for another format.
+[[nodiscard]] CompareRow compare_row_of(const Json& json);
 
 }  // namespace diopi

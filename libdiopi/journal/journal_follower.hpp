@@ -27,7 +27,7 @@ class JournalFollower {
     [[nodiscard]] const std::string& path() const { return path_; }
     /// Whether the journal's header has been read.
     [[nodiscard]] bool has_run() const { return lines_.has_header(); }
-    /// What has been read of the run.
+    /// The part of the run that has been read.
     [[nodiscard]] const Journal& journal() const { return lines_.journal(); }
     /// Whether the last poll() left something that can be read at once.
     [[nodiscard]] bool has_more() const { return has_more_; }

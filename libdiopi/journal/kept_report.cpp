@@ -22,6 +22,15 @@ std::string path_of(const std::string& folder, std::string_view kind) {
     return fmt::format("{}/{}.json", folder, kind);
 }
 
+std::vector<std::string> paths_in(const std::string& folder) {
+    std::vector<std::string> paths;
+    std::error_code ignored;
+    for (const std::string_view kind : kKeptKinds) {
+        if (std::string path = path_of(folder, kind); fs::exists(path, ignored)) paths.push_back(std::move(path));
+    }
+    return paths;
+}
+
 Result<KeptReport> read_kept(const std::string& path) {
     auto text = read_text_file(path);
     if (!text.ok()) return text.error();
@@ -58,18 +67,12 @@ Status keep_report(const std::string& folder, const KeptReport& about, std::stri
     return write_file_atomically(path, text);
 }
 
+bool has_kept_report(const std::string& folder) { return !paths_in(folder).empty(); }
+
 Result<std::vector<KeptReport>> kept_reports_at(const std::string& place) {
-    std::vector<std::string> paths;
     std::error_code ignored;
-    if (!fs::is_directory(place, ignored)) {
-        paths.push_back(place);
-    } else {
-        for (const std::string_view kind : kKeptKinds) {
-            if (std::string path = path_of(place, kind); fs::exists(path, ignored)) paths.push_back(std::move(path));
-        }
-    }
     std::vector<KeptReport> kept;
-    for (const std::string& path : paths) {
+    for (const std::string& path : fs::is_directory(place, ignored) ? paths_in(place) : std::vector{place}) {
         auto one = read_kept(path);
         if (!one.ok()) return one.error();
         kept.push_back(std::move(*one));

@@ -28,6 +28,9 @@ struct KeptReport {
 /// and keep_report() the time.
 Status keep_report(const std::string& folder, const KeptReport& about, std::string_view report);
 
+/// Whether a folder has such a file; none is read.
+[[nodiscard]] bool has_kept_report(const std::string& folder);
+
 /// The reports in a run's folder, or the one in a file; none if the folder has none. A damaged file is bad input.
 [[nodiscard]] Result<std::vector<KeptReport>> kept_reports_at(const std::string& place);
 

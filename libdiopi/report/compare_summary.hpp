@@ -1,4 +1,4 @@
-/// What compare's rows say by operator, and in one line.
+/// Summaries of compare's rows: by operator, and in one line.
 #pragma once
 
 #include <cstdint>

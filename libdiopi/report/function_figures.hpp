@@ -19,7 +19,7 @@ struct FunctionFigures {
     double seconds = 0, longest = 0;
 };
 
-/// By the function's name.
+/// The key is the function's name.
 using FiguresByFunction = std::map<std::string, FunctionFigures>;
 
 void add_step(const StepResult& step, FiguresByFunction& functions);

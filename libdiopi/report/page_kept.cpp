@@ -152,11 +152,7 @@ Json course_json(const std::vector<CompareRow>& rows) {
 
 Json compare_data(const KeptReport& kept) {
     std::vector<CompareRow> rows;
-    for (const Json& line : kept.report->at("tensors")) {
-        auto row = compare_row_from_json(one_line(line));
-        if (!row) throw Json::other_error::create(501, "a tensor lacks members", &line);
-        rows.push_back(std::move(*row));
-    }
+    for (const Json& tensor : kept.report->at("tensors")) rows.push_back(compare_row_of(tensor));
     const CompareSides sides{backend_of(*kept.report), backend_of(*kept.report, "against")};
     const std::string title = fmt::format("{} and {}", sides.backend, sides.against);
     Json data = heading(kept, "diopi compare: " + title);

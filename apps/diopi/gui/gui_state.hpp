@@ -1,4 +1,4 @@
-/// What the tabs of the window share.
+/// The state that the tabs of the window share.
 #pragma once
 
 #include <imgui.h>

@@ -23,7 +23,7 @@ class Window {
     Window(const Window&) = delete;
     Window& operator=(const Window&) = delete;
 
-    /// By its button, or by Ctrl+Q.
+    /// Whether the user has closed it, by its button or by Ctrl+Q.
     [[nodiscard]] bool is_closed() const;
     [[nodiscard]] const Fonts& fonts() const { return fonts_; }
     [[nodiscard]] float scale() const { return scale_; }

@@ -1,7 +1,4 @@
 // The page of diopi profile.
-const speed_colours = {SLOWER: "failed", FASTER: "passed"};
-const speed = (verdict) => make("b", {class: speed_colours[verdict] ?? "soft"}, verdict);
-
 pages.profile = (data) => {
   const calls = data.calls.map((values) => Object.fromEntries(data.columns.map((column, i) => [column, values[i]])))
     .map((call) => ({...call, op: call.name}));
@@ -67,7 +64,7 @@ pages.profile = (data) => {
       `move data, and the tables have their share of the roof. Lines are the best rates that this run measured: ` +
       `${slopes.map(([copy, name]) => `${name} ${rate(copy.bytes_per_s, "B/s")}`).join(", ")}, ` +
       `products ${products.map(([dtype, flops]) => `${dtype} ${rate(flops, "FLOP/s")}`).join(", ")}.`;
-    const chart_at = (kind) => log_chart(x, y, "roofline: operations per second by operations per byte", (place) => [
+    const chart = () => log_chart(x, y, "roofline: operations per second by operations per byte", (place) => [
       ...slopes.map(([copy, name], i) => {
         const from = Math.max(x.low, y.low / copy.bytes_per_s), to = Math.min(highest / copy.bytes_per_s, x.high);
         return svg("line", {class: i ? "roof soft-roof" : "roof", x1: place.x(from), y1: place.y(from * copy.bytes_per_s), x2: place.x(to),
@@ -80,7 +77,7 @@ pages.profile = (data) => {
         `${call.name} ${place_of(call)}\n${call.dtype} ${call.shapes}\n${seconds(call.median_s)}, ${rate(height, "FLOP/s")}, ${figure(x)} operations per byte`,
         Math.min(11, 3 + 30 * Math.sqrt(call.median_s / total)))),
     ]);
-    const draw = () => at("roofline-chart").replaceChildren(chart_at());
+    const draw = () => at("roofline-chart").replaceChildren(chart());
     draw();
     return [draw];
   };
@@ -128,7 +125,7 @@ pages.profile = (data) => {
 
   const operators = () => {
     const groups = new Map();
-    measured.forEach((call) => groups.set(call.name, [...groups.get(call.name) ?? [], call]));
+    measured.forEach((call) => groups.get(call.name)?.push(call) ?? groups.set(call.name, [call]));
     const rows = [...groups].map(([op, group]) => {
       const time = sum(group.map((call) => call.median_s)), roofed = group.filter((call) => call.roof_s > 0);
       return {op, calls: group.length, time, part: time / total,

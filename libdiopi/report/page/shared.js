@@ -31,6 +31,8 @@ const rate = (x, unit) => scaled(x, [[1e12, `T${unit}`], [1e9, `G${unit}`], [1e6
 const share = (x) => `${(100 * x).toFixed(1)}%`;
 const figure = (x) => x === null ? "" : typeof x === "string" ? x : x === 0 ? "0" : Number(x).toPrecision(3);
 const sum = (list) => list.reduce((a, b) => a + b, 0);
+// SLOWER, FASTER and the other verdicts on a time.
+const speed = (verdict) => make("b", {class: {SLOWER: "failed", FASTER: "passed"}[verdict] ?? "soft"}, verdict);
 const is_shown = (text) => text.toLowerCase().includes(filter);
 
 const remove_section = (id) => {
@@ -47,8 +49,8 @@ const named = (title, member, properties = {}) =>
 const counts = (title, member, show = number.format) =>
   ({title, number: true, show: (row) => show(row[member]), key: (row) => row[member]});
 
-// A table whose columns sort by a click; `rows` have `op`, by which the filter of the page chooses. It shows so many rows
-// at first.
+// A table whose columns sort by a click; `rows` have `op`, by which the filter of the page chooses. It shows `most` rows
+// at most.
 const table = (place, columns, rows, start, down, most = 2000) => {
   const body = make("tbody");
   const heads = columns.map((column, i) => {
