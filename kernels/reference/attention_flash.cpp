@@ -287,9 +287,8 @@ struct Powers {
     }
     /// The logarithm of the sum of exp(s_ij): -infinity where there is no key.
     [[nodiscard]] T lse(int64_t i) const {
-        using std::log;
         const T& sum = sums[static_cast<size_t>(i)];
-        return sum == T(0) ? T(-kInfinity) : T(largest[static_cast<size_t>(i)]) + log(sum);
+        return sum == T(0) ? T(-kInfinity) : T(largest[static_cast<size_t>(i)]) + log_of_powers(sum);
     }
 
  private:

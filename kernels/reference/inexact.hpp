@@ -116,6 +116,12 @@ inline Inexact log(const Inexact& x) {
     const double error = x.error > 0 ? -std::log1p(-std::min(x.error / x.value, 1.0)) : 0;
     return Inexact::rounded(std::log(x.value), error, 6);
 }
+/// The logarithm of a sum of exp(x): errors of x make each power a multiple of what it should be, of at most the same
+/// factor to either side, so that a sum whose error exceeds it has a logarithm all the same.
+inline double log_of_powers(double sum) { return std::log(sum); }
+inline Inexact log_of_powers(const Inexact& sum) {
+    return Inexact::rounded(std::log(sum.value), std::log1p(sum.error / sum.value), 6);
+}
 inline Inexact tanh(const Inexact& x) {
     const double reach = std::max(std::fabs(x.value) - x.error, 0.0);
     const double slope = 1 - std::tanh(reach) * std::tanh(reach);

@@ -133,6 +133,16 @@ TEST_CASE("layer_norm by a difference of squares exceeds its bound where the mea
     CHECK(share_used(exact, errors, normalised(squares / n - average * average)) > 2);
 }
 
+TEST_CASE("the logarithm of a sum of powers is as wrong as their exponents", "[reference][inexact]") {
+    working_format = WorkingFormat(format_of(Dtype::float32));
+    Sum<Inexact> sum;
+    for (const double x : {0.0, -1.0, -3.0}) sum += exp(Inexact(x, 2));
+    const Inexact logarithm = log_of_powers(sum.value());
+    CHECK_THAT(logarithm.value, Catch::Matchers::WithinRel(std::log(1 + std::exp(-1.0) + std::exp(-3.0)), 1e-15));
+    CHECK_THAT(logarithm.error, Catch::Matchers::WithinRel(2.0, 1e-5));
+    CHECK(std::isinf(log(sum.value()).error));
+}
+
 TEST_CASE("a sum of many terms of one size keeps their rounding errors", "[reference][inexact]") {
     Sum<double> sum;
     for (int i = 0; i < 100'000; ++i) sum += 0.1;

@@ -69,7 +69,7 @@ class Samples {
 /// The logarithm of the sum of the powers; of none it is -infinity.
 template <class T>
 T log_of_sum(std::initializer_list<T> logarithms) {
-    using std::exp, std::log;
+    using std::exp;
     T most = -kInfinity;
     for (const T& each : logarithms) most = each > most ? each : most;
     if (most == T(-kInfinity)) return most;
@@ -77,7 +77,7 @@ T log_of_sum(std::initializer_list<T> logarithms) {
     for (const T& each : logarithms) {
         if (!(each == T(-kInfinity))) sum += exp(each - most);
     }
-    return most + log(sum);
+    return most + log_of_powers(sum);
 }
 
 /// Logarithms of the probabilities of all beginnings that end in a state at a step: states of one step after another.

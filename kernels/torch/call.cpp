@@ -68,6 +68,8 @@ class Calling {
         }
         if (is_recorded) return differentiate(plan, stack);
         if (plan.seed >= 0) seed_default(plan.seed);
+        // PyTorch drops the arguments before it puts references to those that it wrote in their place.
+        const torch::jit::Stack kept = plan.writes_results ? stack : torch::jit::Stack();
         plan.op.callBoxed(stack);
         if (generator_ != nullptr) advance();
         if (!plan.writes_results) store(plan, stack);

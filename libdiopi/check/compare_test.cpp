@@ -514,7 +514,7 @@ TEST_CASE("the legacy check allows its share of mismatches and no more") {
     CHECK_FALSE(compare_legacy(three, tensor_of<int64_t>({2}, Dtype::int64, {1, 2}), {}).passed);
 }
 
-TEST_CASE("a sum beside the overflow may be infinite or the largest number, as far as its error reaches", "[compare]") {
+TEST_CASE("a sum beside the overflow may be infinite or finite, as far as its error reaches", "[compare]") {
     Bound bound;
     bound.accuracy = Accuracy::D;
     bound.accumulation_length = 8;
@@ -530,6 +530,13 @@ TEST_CASE("a sum beside the overflow may be infinite or the largest number, as f
     CHECK_FALSE(judge(65472, 65520 + 0.9 * reach, 1e5, half).ok);
     CHECK_FALSE(judge(inf, 65504, 65504, half).ok);
     CHECK_FALSE(judge(65504, inf, inf, half).ok);
+    // An error of 10000: of 75000 all from 65000 on is right, and infinity.
+    const double terms = 1e4 / half.sums;
+    for (const double right : {65504.0, 65024.0, 64992.0, inf}) CHECK(judge(right, 75000, terms, half).ok);
+    for (const double wrong : {64928.0, -65504.0, -inf}) CHECK_FALSE(judge(wrong, 75000, terms, half).ok);
+    CHECK(judge(-65024, -75000, terms, half).ok);
+    CHECK_FALSE(judge(-64928, -75000, terms, half).ok);
+    CHECK_FALSE(judge(65504, 76000, terms, half).ok);
 }
 
 TEST_CASE("an overflow may be NaN where terms of both signs overflow in the working dtype", "[compare]") {

@@ -86,12 +86,16 @@ double error_of_sum(double magnitude, double sum, const Rule& rule) {
     return rule.rtol * magnitude + rule.sums * sum;
 }
 
-/// Whether infinity, or the largest number in the place of a result that overflows, is within that error.
+/// Whether infinity, or a finite number in the place of a result that overflows, is what a number within that error of
+/// the exact one is rounded to.
 bool is_beside_overflow(double actual, double exact, double sum, const Rule& rule) {
     const double magnitude = std::fabs(exact), error = error_of_sum(magnitude, sum, rule);
-    if (std::signbit(actual) != std::signbit(exact)) return false;
-    if (std::isinf(actual)) return magnitude + error >= rule.format.overflow;
-    return std::fabs(actual) == rule.format.largest && magnitude - error < rule.format.overflow;
+    if (std::isinf(actual)) {
+        return std::signbit(actual) == std::signbit(exact) && magnitude + error >= rule.format.overflow;
+    }
+    const double least = magnitude - error;
+    const double found = std::signbit(actual) == std::signbit(exact) ? std::fabs(actual) : -std::fabs(actual);
+    return least < rule.format.overflow && found + ulp_of(found, rule.format) / 2 >= least;
 }
 
 /// A share of the allowed error that stays finite, so that every report can print it.

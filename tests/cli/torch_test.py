@@ -57,7 +57,8 @@ class TorchTest(ProgramTest):
         names = self.folder / "names.txt"
         run = self.diopi("test", "--impl", LIBRARY, "--in-order", *self.sample_of_suite(24, 50_000), "--json",
                          "--device-config", str(self.deviations), timeout=500,
-                         env={"DIOPI_TORCH_LIBRARIES": RECORDER, "DIOPI_TORCH_RECORD": str(names)})
+                         env={"DIOPI_TORCH_LIBRARIES": RECORDER, "DIOPI_TORCH_RECORD": str(names),
+                              "MALLOC_PERTURB_": "85"})
         counts = run.json["counts"]
         self.assertGreater(counts["passed"], 200, counts)
         self.assertEqual((counts["crashed"], counts["timeout"]), (0, 0), run.json["not_passed"])

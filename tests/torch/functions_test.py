@@ -82,7 +82,7 @@ class FunctionsTest(unittest.TestCase):
         # The number of threads decides which kernels PyTorch takes.
         torch.set_num_threads(1)
         env = {**os.environ, "DIOPI_TORCH_LIBRARIES": RECORDER, "DIOPI_TORCH_RECORD": str(cls.folder / "operators.txt"),
-               "OMP_NUM_THREADS": "1"}
+               "OMP_NUM_THREADS": "1", "MALLOC_PERTURB_": "85"}
         run = subprocess.run([str(BINARY), "compare", "--capture", "calls.json", "--impl", LIBRARY, "--against",
                               "reference", "--record", "ran.json", "--record-values", "--json"],
                              cwd=cls.folder, env=env, capture_output=True, text=True, timeout=300, check=False)

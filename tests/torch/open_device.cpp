@@ -70,8 +70,8 @@ class Arguments {
     }
 
     at::Tensor to_device(const at::Tensor& result) {
-        const auto found = originals_.find(result.unsafeGetTensorImpl());
-        if (found != originals_.end()) return found->second;
+        const auto found = borrowed_.find(result.unsafeGetTensorImpl());
+        if (found != borrowed_.end()) return found->second.original;
         return result.defined() ? on_device(result, c10::Device(kType, 0), result) : result;
     }
 
@@ -79,11 +79,15 @@ class Arguments {
     at::Tensor borrow(const at::Tensor& tensor) {
         if (!tensor.defined() || tensor.device().type() != kType) return tensor;
         const at::Tensor borrowed = on_device(tensor, c10::Device(c10::DeviceType::CPU), tensor);
-        originals_.emplace(borrowed.unsafeGetTensorImpl(), tensor);
+        borrowed_.emplace(borrowed.unsafeGetTensorImpl(), Borrowed{borrowed, tensor});
         return borrowed;
     }
 
-    std::unordered_map<at::TensorImpl*, at::Tensor> originals_;
+    /// A result may be a reference to an argument that PyTorch has dropped, which stays alive here.
+    struct Borrowed {
+        at::Tensor borrowed, original;
+    };
+    std::unordered_map<at::TensorImpl*, Borrowed> borrowed_;
 };
 
 void run_on_processor(const c10::OperatorHandle& op, torch::jit::Stack* stack) {

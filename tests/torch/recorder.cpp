@@ -1,5 +1,7 @@
 /// Loaded with libdiopi_torch.so (DIOPI_TORCH_LIBRARIES), it writes "function operator" to the file DIOPI_TORCH_RECORD
-/// for each operator of ATen that runs within a function of the library, each pair once per process.
+/// for each operator of ATen that runs within a function of the library, each pair once per process. It ends a process
+/// in which an operator returns a tensor that was freed: a count of references that nobody has (MALLOC_PERTURB_ makes
+/// sure that freed memory has none that is possible).
 #include <ATen/record_function.h>
 #include <dlfcn.h>
 #include <execinfo.h>
@@ -55,7 +57,16 @@ std::unique_ptr<at::ObserverContext> note(const at::RecordFunction& function) {
     return nullptr;
 }
 
-const at::CallbackHandle kHandle =
-    at::addGlobalCallback(at::RecordFunctionCallback(&note).scopes({at::RecordScope::FUNCTION}));
+void check_results(const at::RecordFunction& function, at::ObserverContext*) {
+    constexpr size_t kMostOwners = 1 << 20;
+    for (const c10::IValue& result : function.outputs()) {
+        if (!result.isTensor() || !result.toTensor().defined() || result.toTensor().use_count() < kMostOwners) continue;
+        std::fprintf(stderr, "%s returns a tensor that was freed\n", function.name());
+        std::abort();
+    }
+}
+
+const at::CallbackHandle kHandle = at::addGlobalCallback(
+    at::RecordFunctionCallback(&note, &check_results).scopes({at::RecordScope::FUNCTION}).needsOutputs(true));
 
 }  // namespace
