@@ -343,7 +343,7 @@ diopiError_t attend(diopiContextHandle_t ctx, const AttentionForward& c) {
                         const auto factors = a.kept(b, head, first + i);
                         const T& sum = powers.sums[static_cast<size_t>(i)];
                         for (int64_t j = 0; j < p.keys && !(sum == T(0)); ++j) {
-                            p.at(i, j) = p.at(i, j) / sum * T(factors[static_cast<size_t>(j)]);
+                            p.at(i, j) = share_of_powers(p.at(i, j), sum) * T(factors[static_cast<size_t>(j)]);
                         }
                         if (lse) lse[a.row(a.of_q[b], head, first + i)] = powers.lse(i);
                     }

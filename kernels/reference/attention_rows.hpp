@@ -36,15 +36,19 @@ void average_values(const std::vector<T>& scores, const Value& value, int64_t d,
     using std::exp;
     double most = -std::numeric_limits<double>::infinity();
     for (const T& score : scores) most = std::max(most, exact(score));
+    std::vector<T> powers;
     Sum<T> total;
-    std::vector<Sum<T>> sums(static_cast<size_t>(d));
-    for (size_t j = 0; j < scores.size(); ++j) {
-        const T power = exp(scores[j] - most);
-        const auto* v = value(static_cast<int64_t>(j));
-        total += power;
-        for (size_t c = 0; c < sums.size(); ++c) sums[c] += power * v[c];
+    for (const T& score : scores) {
+        powers.push_back(exp(score - most));
+        total += powers.back();
     }
-    for (size_t c = 0; c < sums.size(); ++c) out[c] = scores.empty() ? T(0) : sums[c].value() / total.value();
+    std::vector<Sum<T>> sums(static_cast<size_t>(d));
+    for (size_t j = 0; j < powers.size(); ++j) {
+        const T share = share_of_powers(powers[j], total.value());
+        const auto* v = value(static_cast<int64_t>(j));
+        for (size_t c = 0; c < sums.size(); ++c) sums[c] += share * v[c];
+    }
+    for (size_t c = 0; c < sums.size(); ++c) out[c] = sums[c].value();
 }
 
 /// Attention of one query of d numbers to the keys and values of these rows: out = sum of softmax(scale q k_j)_j v_j.

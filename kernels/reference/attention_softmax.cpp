@@ -68,7 +68,7 @@ diopiError_t scaled_masked_softmax(diopiContextHandle_t ctx, std::string_view, d
             for (int64_t j = 1; j < keys; ++j) most = row[j] > most ? row[j] : most;
             for (int64_t j = 0; j < keys; ++j) row[j] = exp(row[j] - most);
             const T sum = pairwise_sum<T>(keys, [&](int64_t j) { return row[j]; });
-            for (int64_t j = 0; j < keys; ++j) row[j] = row[j] / sum;
+            for (int64_t j = 0; j < keys; ++j) row[j] = share_of_powers(row[j], sum);
         }
         y.store();
     });

@@ -122,6 +122,15 @@ inline double log_of_powers(double sum) { return std::log(sum); }
 inline Inexact log_of_powers(const Inexact& sum) {
     return Inexact::rounded(std::log(sum.value), std::log1p(sum.error / sum.value), 6);
 }
+/// One of several powers, divided by their sum: never negative, and never above 1 but by roundings, whatever the errors
+/// of their exponents. Where these may overflow, it may be anything.
+inline double share_of_powers(double power, double sum) { return power / sum; }
+inline Inexact share_of_powers(const Inexact& power, const Inexact& sum) {
+    const Inexact share = power / sum;
+    if (!std::isfinite(power.error) || !std::isfinite(sum.error)) return share;
+    const double most = Inexact::rounded(1, std::max(share.value, 1 - share.value)).error;
+    return {share.value, std::min(share.error, most)};
+}
 inline Inexact tanh(const Inexact& x) {
     const double reach = std::max(std::fabs(x.value) - x.error, 0.0);
     const double slope = 1 - std::tanh(reach) * std::tanh(reach);

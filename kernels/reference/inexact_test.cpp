@@ -143,6 +143,22 @@ TEST_CASE("the logarithm of a sum of powers is as wrong as their exponents", "[r
     CHECK(std::isinf(log(sum.value()).error));
 }
 
+TEST_CASE("a share of powers is from 0 to 1, however wrong their exponents are", "[reference][inexact]") {
+    working_format = WorkingFormat(format_of(Dtype::float32));
+    Sum<Inexact> sum;
+    for (const double x : {0.0, -1.0, -3.0}) sum += exp(Inexact(x, 2));
+    for (const double x : {0.0, -1.0, -3.0}) {
+        const Inexact share = share_of_powers(exp(Inexact(x, 2)), sum.value());
+        CHECK_THAT(share.value, Catch::Matchers::WithinRel(std::exp(x) / sum.value().value, 1e-15));
+        CHECK_THAT(share.error, Catch::Matchers::WithinAbs(std::max(share.value, 1 - share.value), 1e-6));
+    }
+    // Small errors count as they are.
+    Sum<Inexact> close;
+    close += exp(Inexact(0, 1e-6)), close += exp(Inexact(-1, 1e-6));
+    CHECK(share_of_powers(exp(Inexact(-1, 1e-6)), close.value()).error < 1.5e-6);
+    CHECK(std::isinf(share_of_powers(exp(Inexact(-1, 1e3)), close.value()).error));
+}
+
 TEST_CASE("a sum of many terms of one size keeps their rounding errors", "[reference][inexact]") {
     Sum<double> sum;
     for (int i = 0; i < 100'000; ++i) sum += 0.1;
