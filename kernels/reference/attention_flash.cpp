@@ -239,9 +239,6 @@ struct Block {
 double stored(double x) { return x; }
 Inexact stored(const Inexact& x) { return std::isfinite(x.value) ? Inexact::rounded(x.value, x.error) : x; }
 
-double without_error(double x) { return x; }
-Inexact without_error(const Inexact& x) { return {x.value}; }
-
 /// s_ij = scale * q_i k_j - slope * |p_i - j| of the keys that are seen, -infinity of the others.
 template <class T>
 Block<T> scores(const Problem& a, size_t b, int64_t head, int64_t first, const double* q,
@@ -266,6 +263,7 @@ Block<T> scores(const Problem& a, size_t b, int64_t head, int64_t first, const d
 template <class T>
 struct Powers {
     std::vector<T> sums;
+    std::vector<T> uncapped;  ///< the sums, with the errors of all exponents
     std::vector<double> largest;
 
     explicit Powers(Block<T>& s) {
@@ -275,25 +273,24 @@ struct Powers {
             for (int64_t j = 0; j < s.keys && !isnan(most); ++j) {
                 if (isnan(s.at(i, j)) || s.at(i, j) > most) most = s.at(i, j);
             }
-            const T base = most == T(-kInfinity) ? T(0) : without_error(most);
-            Sum<T> sum;
+            const T base = most == T(-kInfinity) ? 0.0 : exact(most);
+            Sum<T> sum, uncapped_sum;
             for (int64_t j = 0; j < s.keys; ++j) {
-                s.at(i, j) = s.sees(i, j) ? exp(s.at(i, j) - base) : T(0);
+                const T score = s.at(i, j);
+                s.at(i, j) = s.sees(i, j) ? power_below(score, exact(base)) : T(0);
                 sum += s.at(i, j);
+                if (s.sees(i, j)) uncapped_sum += exp(score - base);
             }
             sums.push_back(sum.value());
-            largest.push_back(T(base) == T(0) ? 0 : to_number(base));
+            uncapped.push_back(uncapped_sum.value());
+            largest.push_back(exact(base));
         }
     }
     /// The logarithm of the sum of exp(s_ij): -infinity where there is no key.
     [[nodiscard]] T lse(int64_t i) const {
-        const T& sum = sums[static_cast<size_t>(i)];
+        const T& sum = uncapped[static_cast<size_t>(i)];
         return sum == T(0) ? T(-kInfinity) : T(largest[static_cast<size_t>(i)]) + log_of_powers(sum);
     }
-
- private:
-    static double to_number(double x) { return x; }
-    static double to_number(const Inexact& x) { return x.value; }
 };
 
 /// Calls visit(sequence, head, first query) for each block of queries.

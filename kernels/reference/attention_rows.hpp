@@ -13,10 +13,6 @@
 
 namespace diopi::reference {
 
-/// The scores' maximum is only a number that keeps exp small: its error cancels.
-inline double exact(double x) { return x; }
-inline double exact(const Inexact& x) { return x.value; }
-
 /// 1 / sqrt(d)
 template <class T>
 T attention_scale(int64_t d) {
@@ -33,13 +29,12 @@ T attention_score(const Number* q, const Number* k, int64_t d, const T& scale) {
 /// out = sum of softmax(scores)_j * value(j), each value d numbers; 0 without scores.
 template <class T, class Value>
 void average_values(const std::vector<T>& scores, const Value& value, int64_t d, T* out) {
-    using std::exp;
     double most = -std::numeric_limits<double>::infinity();
     for (const T& score : scores) most = std::max(most, exact(score));
     std::vector<T> powers;
     Sum<T> total;
     for (const T& score : scores) {
-        powers.push_back(exp(score - most));
+        powers.push_back(power_below(score, most));
         total += powers.back();
     }
     std::vector<Sum<T>> sums(static_cast<size_t>(d));

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "kernels/entries/entries.hpp"
+#include "kernels/reference/inexact.hpp"
 #include "kernels/reference/operand.hpp"
 #include "kernels/reference/operators.hpp"
 #include "kernels/reference/sum.hpp"
@@ -54,7 +55,6 @@ diopiError_t scaled_masked_softmax(diopiContextHandle_t ctx, std::string_view, d
                                    diopiConstTensorHandle_t input, diopiConstTensorHandle_t mask, double scale,
                                    bool fixed_triu_mask) {
     return inexact_kernel(ctx, [&]<class T>(T) {
-        using std::exp;
         const Operand<T> x(input, "input");
         Output<T> y(output, "output");
         require_scores(x.shape(), "input");
@@ -66,7 +66,7 @@ diopiError_t scaled_masked_softmax(diopiContextHandle_t ctx, std::string_view, d
             for (int64_t j = 0; j < keys; ++j) row[j] = hidden(r, j) ? T(kHiddenScore) : scale * x[r * keys + j];
             T most = row[0];
             for (int64_t j = 1; j < keys; ++j) most = row[j] > most ? row[j] : most;
-            for (int64_t j = 0; j < keys; ++j) row[j] = exp(row[j] - most);
+            for (int64_t j = 0; j < keys; ++j) row[j] = power_below(row[j], exact(most));
             const T sum = pairwise_sum<T>(keys, [&](int64_t j) { return row[j]; });
             for (int64_t j = 0; j < keys; ++j) row[j] = share_of_powers(row[j], sum);
         }

@@ -97,6 +97,10 @@ inline Inexact maybe_kept(const Inexact& x) {
     return {x.value, x.error + kept_format.roundoff * std::max(size, kept_format.least)};
 }
 
+/// The value without its error. The largest of several exponents only keeps the powers small: its error cancels.
+inline double exact(double x) { return x; }
+inline double exact(const Inexact& x) { return x.value; }
+
 inline bool isnan(const Inexact& x) { return std::isnan(x.value); }
 
 // The functions: what the argument's error makes of the result, and the roundings of the function itself; one ulp is at
@@ -122,14 +126,21 @@ inline double log_of_powers(double sum) { return std::log(sum); }
 inline Inexact log_of_powers(const Inexact& sum) {
     return Inexact::rounded(std::log(sum.value), std::log1p(sum.error / sum.value), 6);
 }
-/// One of several powers, divided by their sum: never negative, and never above 1 but by roundings, whatever the errors
-/// of their exponents. Where these may overflow, it may be anything.
+/// `x` of what lies from 0 to 1, but for roundings, whatever its error. Where it may overflow on the way, it may be
+/// anything.
+inline Inexact from_0_to_1(const Inexact& x, bool may_overflow) {
+    if (may_overflow) return x;
+    return {x.value, std::min(x.error, Inexact::rounded(1, std::max(x.value, 1 - x.value)).error)};
+}
+/// exp(x - m), m the largest of several x. Each plain computation subtracts the largest of its own.
+inline double power_below(double x, double most) { return std::exp(x - most); }
+inline Inexact power_below(const Inexact& x, double most) {
+    return from_0_to_1(exp(x - most), !std::isfinite(x.error));
+}
+/// One of these powers, divided by their sum.
 inline double share_of_powers(double power, double sum) { return power / sum; }
 inline Inexact share_of_powers(const Inexact& power, const Inexact& sum) {
-    const Inexact share = power / sum;
-    if (!std::isfinite(power.error) || !std::isfinite(sum.error)) return share;
-    const double most = Inexact::rounded(1, std::max(share.value, 1 - share.value)).error;
-    return {share.value, std::min(share.error, most)};
+    return from_0_to_1(power / sum, !std::isfinite(power.error) || !std::isfinite(sum.error));
 }
 inline Inexact tanh(const Inexact& x) {
     const double reach = std::max(std::fabs(x.value) - x.error, 0.0);

@@ -1,6 +1,9 @@
 /// Faults of attention to keys and values that tables and masks choose.
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <span>
+#include <vector>
 
 #include "fault.hpp"
 
@@ -45,37 +48,93 @@ void shift_rows(Tensor& mask, const Call&) {
     }
 }
 
-/// Query heads change places as if head h belonged to key head h % num_kv_heads.
-void deal_heads(Tensor& query, const Call& call) {
-    const int64_t heads = call.integer("num_heads"), keys = call.integer("num_kv_heads"), dim = call.integer("dim");
-    const std::vector<double> old = values_of(query);
-    std::vector<double> dealt = old;
-    for (size_t i = 0; i < old.size(); ++i) {
-        const auto at = static_cast<int64_t>(i), head = at / dim % heads;
-        const int64_t from = head % (heads / keys) * keys + head / (heads / keys);
-        dealt[i] = old[static_cast<size_t>(at + (from - head) * dim)];
+/// The heads of a call, and where those of the queries are: the first numbers of each row of a tensor.
+struct Heads {
+    int64_t queries = 0, keys = 0, dim = 0;
+};
+
+Heads heads_of(const Call& call) {
+    if (call.has("num_heads")) return {call.integer("num_heads"), call.integer("num_kv_heads"), call.integer("dim")};
+    if (call.has("qkv_weight")) {
+        return {call.integer("local_head_num"), call.integer("local_kv_head_num"), call.integer("size_per_head")};
     }
-    put_values(dealt, query);
+    const Tensor *q = call.tensor("q"), *k = call.tensor("k");
+    const auto rank = static_cast<size_t>(q->rank());
+    return {q->shape[rank - 2], k->shape[rank - 2], q->shape[rank - 1]};
 }
 
-void forget_scale(Tensor& query, const Call& call) {
-    const int64_t dim = call.has("dim") ? call.integer("dim") : query.shape.back();
-    std::vector<double> values = values_of(query);
-    for (double& value : values) value *= std::sqrt(static_cast<double>(dim));
-    put_values(values, query);
+/// Calls visit(row) for each row of values whose first numbers are those of the query heads.
+template <class Visit>
+void change_query_heads(Tensor& tensor, const Call& call, const Visit& visit) {
+    const Heads heads = heads_of(call);
+    const int64_t all = heads.queries * heads.dim;
+    const int64_t row = call.has("qkv_weight") ? all + 2 * heads.keys * heads.dim : all;
+    std::vector<double> values = values_of(tensor);
+    for (size_t at = 0; at + static_cast<size_t>(row) <= values.size(); at += static_cast<size_t>(row)) {
+        visit(heads, std::span(values).subspan(at, static_cast<size_t>(all)));
+    }
+    put_values(values, tensor);
+}
+
+/// Query heads change places as if head h belonged to key head h % keys.
+void deal_heads(Tensor& tensor, const Call& call) {
+    change_query_heads(tensor, call, [](const Heads& heads, std::span<double> row) {
+        if (heads.keys < 1 || heads.queries % heads.keys != 0) return;
+        const std::vector<double> old(row.begin(), row.end());
+        const int64_t group = heads.queries / heads.keys;
+        for (int64_t head = 0; head < heads.queries; ++head) {
+            const int64_t from = head % group * heads.keys + head / group;
+            std::copy_n(old.begin() + from * heads.dim, heads.dim, row.begin() + head * heads.dim);
+        }
+    });
+}
+
+void forget_scale(Tensor& tensor, const Call& call) {
+    change_query_heads(tensor, call, [](const Heads& heads, std::span<double> row) {
+        for (double& value : row) value *= std::sqrt(static_cast<double>(heads.dim));
+    });
 }
 
 void page_read_twice(Scene& scene) { exchange(scene, {"block_table", "b_loc"}, repeat_entries); }
 void mask_shifted(Scene& scene) { exchange(scene, {"attenMask", "atten_mask"}, shift_rows); }
-void heads_dealt(Scene& scene) { exchange(scene, {"q", "query"}, deal_heads); }
-void scale_forgotten(Scene& scene) { exchange(scene, {"q", "query"}, forget_scale); }
+void heads_dealt(Scene& scene) { exchange(scene, {"q", "query", "qkv_weight"}, deal_heads); }
+void scale_forgotten(Scene& scene) { exchange(scene, {"q", "query", "qkv_weight"}, forget_scale); }
+
+/// Each query sees one key behind its own.
+void later_key_seen(Scene& scene) {
+    Call call = scene.call();
+    const bool is_causal = call.flag("is_causal");
+    if (!is_causal && call.integer("window_size_right", -1) < 0) return;
+    call["window_size_right"] = is_causal ? int64_t{1} : call.integer("window_size_right") + 1;
+    call["is_causal"] = false;
+    scene.run_instead(std::move(call));
+}
+
+/// The powers of scores from which no largest one is subtracted overflow in float32, or are all 0.
+void largest_not_subtracted(Scene& scene) {
+    constexpr double kMost = 88.7, kLeast = -103.9, kInfinity = std::numeric_limits<double>::infinity();
+    for (const Scene::Result& result : scene.results()) {
+        if (scene.call().row->args()[result.place.arg].name != "softmax_lse") continue;
+        std::vector<double> sums = values_of(*result.right);
+        for (double& sum : sums) sum = sum > kMost ? kInfinity : sum < kLeast ? -kInfinity : sum;
+        put_values(sums, *result.tensor);
+    }
+}
 
 bool has_table(const Row& row) { return has_named(row, {"block_table", "b_loc"}); }
 bool has_mask(const Row& row) { return has_named(row, {"attenMask", "atten_mask"}); }
-bool has_groups(const Row& row) { return has_named(row, {"num_kv_heads"}); }
+/// Functions of whole sequences; the heads of other layouts are not side by side.
+bool is_flash(const Row& row) { return has_named(row, {"dropout_p", "p_dropout"}) && row.find("q") >= 0; }
+bool has_groups(const Row& row) {
+    return has_named(row, {"num_kv_heads", "qkv_weight"}) || (is_flash(row) && row.find("input_layout") < 0);
+}
 bool scales(const Row& row) {
     return has_groups(row) || row.function == "diopiTokenAttentionInference" ||
            row.function == "diopiContextAttentionInference";
+}
+bool has_window(const Row& row) { return has_named(row, {"window_size_right"}); }
+bool gives_lse(const Row& row) {
+    return std::ranges::any_of(row.args(), [](const Arg& arg) { return arg.name == "softmax_lse" && arg.is_output; });
 }
 
 constexpr Fault kAttentionFaults[] = {
@@ -84,6 +143,9 @@ constexpr Fault kAttentionFaults[] = {
     {"AM", "mask_shifted", "the mask of attention is read one element too far", mask_shifted, has_mask},
     {"AG", "heads_dealt", "query heads are dealt to the key heads in turn, not in groups", heads_dealt, has_groups},
     {"AS", "scale_forgotten", "scores are not divided by the root of the head's size", scale_forgotten, scales},
+    {"AC", "later_key_seen", "each query sees one key more than its window has", later_key_seen, has_window},
+    {"AR", "largest_not_subtracted", "exp of the scores overflows: no largest one is subtracted",
+     largest_not_subtracted, gives_lse},
 };
 
 }  // namespace
