@@ -211,6 +211,37 @@ class PageTest(ReportTest):
         self.assertIn("[64, 64] [64, 64]", shown.text["calls-table"])
         self.assertEqual(shown.loads, [])
 
+    def test_the_page_of_a_models_profile_has_each_call(self):
+        self.expect(0, "profile", "--model", "resnet50", "--max-time", "0.002", "--passes", "1", "--no-roofs", "--run", "run",
+                    timeout=300)
+        calls = len(json.loads((self.folder / "run/profile.json").read_text())["report"]["calls"])
+        self.page("run")
+        shown = Element(self.open_page())
+        self.assertGreater(calls, 50)
+        self.assertIn(f"{calls} calls measured on cpu", shown.text["overview-title"])
+        self.assertIn("conv2d", shown.text["operators-table"])
+        self.assertEqual(shown.loads, [])
+
+    def test_the_page_of_as_many_cases_as_the_standard_has(self):
+        """The cases of a small run, with the names of all: a whole run would take minutes."""
+        self.run_cases("run", code=1, faults=FAULT)
+        path = self.folder / "run/journal.jsonl"
+        header, *results = map(json.loads, path.read_text().splitlines())
+        groups = self.expect(0, "gen", "--dry-run", "--json").json["operators"]["groups"]
+        lines = [json.dumps({**header, "cases": sum(group["total"] for group in groups.values())})]
+        for name, group in groups.items():
+            for i in range(group["total"]):
+                result = {**results[i % len(results)], "case": f"ops/{name}.{name}.{i}", "op": name}
+                lines.append(json.dumps({**result, "steps": [{**step, "function": name} for step in result["steps"]]}))
+        path.write_text("\n".join(lines) + "\n")
+        self.assertLess(len(self.page("run").encode()), 3_000_000)
+        shown = Element(self.open_page())
+        self.assertIn("14143 cases", shown.text["overview-title"])
+        for name in groups:
+            self.assertIn(name, shown.text["matrix-table"])
+        self.assertGreater(shown.tags["details"], 100)
+        self.assertEqual(shown.loads, [])
+
     def test_the_page_of_a_capture_has_its_timeline(self):
         self.measure("profile", "--capture", "decoder", "--run-times", "1", "--no-roofs")
         self.page("run")
