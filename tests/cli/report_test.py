@@ -7,6 +7,7 @@ import re
 import subprocess
 import unittest
 
+from browser import Browser
 from program import ProgramTest, allocated, case_file, group, plugin
 
 CRASHING = 4099
@@ -152,6 +153,32 @@ class PageTest(ReportTest):
         self.assertIn("add", shown.text["accuracy-table"])
         self.assertIn("mul", shown.text["time-table"])
         self.assertEqual(shown.loads, [])
+
+    def test_the_page_is_used_by_keys_alone_and_printed_on_a4(self):
+        self.run_cases("run", code=1, faults=FAULT)
+        self.page("run")
+        with Browser(f"file://{self.folder}/page.html", self.folder) as browser:
+            browser.wait_for("document.querySelector('#time-table tbody tr') !== null")
+            browser.press_until("document.activeElement.id === 'filter'")
+            browser.type("mul")
+            names = "[...document.querySelectorAll('#time-table tbody th')].map((cell) => cell.textContent).join()"
+            browser.wait_for(f"{names} === 'mul'")
+            browser.press_until("document.activeElement.matches('#matrix-table td button')")
+            browser.press("Enter")
+            browser.wait_for("document.getElementById('cases').open")
+            self.assertIn("ops/mine.mul.0", browser.value("document.getElementById('cases').textContent"))
+            browser.press("Escape")
+            browser.wait_for("!document.getElementById('cases').open")
+            browser.press_until("document.activeElement.matches('#time-table th button')")
+            browser.press(" ")
+            browser.wait_for("document.activeElement.closest('th').getAttribute('aria-sort') !== null")
+            unnamed = "[...document.querySelectorAll('button, [role=img]')].filter((each) => " \
+                      "!(each.textContent.trim() || each.getAttribute('aria-label'))).length"
+            self.assertEqual(browser.value(unnamed), 0)
+            printed = browser.printed()
+        # 210 by 297 mm in points.
+        sizes = {(float(x), float(y)) for x, y in re.findall(rb"/MediaBox \[0 0 ([\d.]+) ([\d.]+)\]", printed)}
+        self.assertEqual({(round(x), round(y)) for x, y in sizes}, {(595, 842)})
 
     def test_an_opened_failure_shows_where_its_mismatches_lie(self):
         self.expect(1, "test", "--case", "ops/relu.relu.17", "--impl", plugin("rule_unwritten"), "--run", "run")
