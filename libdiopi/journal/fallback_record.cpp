@@ -1,7 +1,6 @@
 #include "journal/fallback_record.hpp"
 
 #include <nlohmann/json.hpp>
-#include "json/json_text.hpp"
 
 namespace diopi {
 
@@ -71,8 +70,9 @@ std::string to_json(const FallbackRecord& record) {
                          {"lines", record.lines}});
 }
 
-FallbackRecord fallback_from_json(const std::string& text) {
-    const Json json = parse_own(text);
+FallbackRecord fallback_from_json(const std::string& text) { return fallback_record_of(parse_own(text)); }
+
+FallbackRecord fallback_record_of(const Json& json) {
     FallbackRecord record;
     record.backend = json.at("backend");
     record.other = json.at("to");

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "json/json_text.hpp"
+
 namespace diopi {
 
 /// The reason why a call did not stay on its device.
@@ -68,5 +70,6 @@ struct FallbackRecord {
 /// Conversion to JSON and back: `fallback-sim --json` prints it. The reader throws an exception for another text.
 [[nodiscard]] std::string to_json(const FallbackRecord& record);
 [[nodiscard]] FallbackRecord fallback_from_json(const std::string& text);
+[[nodiscard]] FallbackRecord fallback_record_of(const Json& json);
 
 }  // namespace diopi

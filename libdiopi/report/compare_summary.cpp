@@ -49,6 +49,21 @@ std::string note_of(const CompareRow& row) {
     return fmt::format("compared {}{}{}", row.cast, row.error.empty() ? "" : ": ", row.error);
 }
 
+std::string difference_text(const CompareRow& row) { return row.only_in.empty() ? note_of(row) : row.error; }
+
+std::string allowed_text(const CompareRow& row) {
+    return row.only_in.empty() ? fmt::format("{:.3g} + {:.3g} |x|", row.atol, row.rtol) : "";
+}
+
+std::vector<const CompareRow*> course_of(const std::vector<CompareRow>& rows) {
+    std::vector<const CompareRow*> course;
+    for (const CompareRow& row : rows) {
+        if (!row.where.starts_with("call ")) return {};
+        if (row.compared()) course.push_back(&row);
+    }
+    return course;
+}
+
 std::string layers_of(const CompareRow& row) {
     return row.other_layer.empty() ? row.layer : fmt::format("{} and {}", row.layer, row.other_layer);
 }

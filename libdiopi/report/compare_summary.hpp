@@ -52,4 +52,12 @@ struct SkippedCalls {
 /// The casts before a tensor was compared, and why it differs.
 [[nodiscard]] std::string note_of(const CompareRow& row);
 
+/// What is wrong with a row that differs: note_of(), or why only one capture has the call.
+[[nodiscard]] std::string difference_text(const CompareRow& row);
+/// "1e-05 + 0.001 |x|"; empty for a call in only one capture.
+[[nodiscard]] std::string allowed_text(const CompareRow& row);
+
+/// The compared tensors of a capture in the order of its calls; none of cases, which have no order.
+[[nodiscard]] std::vector<const CompareRow*> course_of(const std::vector<CompareRow>& rows);
+
 }  // namespace diopi

@@ -1,15 +1,12 @@
 /// The pages of profile, compare and fallback-sim.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
-#include "journal/kept_report.hpp"
-#include "report/compare_summary.hpp"
 #include "report/error_report.hpp"
 #include "report/html_page.hpp"
-#include "report/summary.hpp"
+#include "report/kept_records.hpp"
 
 namespace diopi {
 
@@ -20,83 +17,48 @@ Json rounded(double x) { return json_number(std::strtod(fmt::format("{:.4g}", x)
 
 Json rounded_or_null(const std::optional<double>& x) { return x ? rounded(*x) : Json(); }
 
-/// The summary is added by the kind, and the number of what makes its command fail.
-Json heading(const KeptReport& kept, const std::string& title) {
-    return {{"kind", kept.kind},
-            {"title", title},
-            {"label", page_label(kept.command)},
-            {"heading", kept.written},
-            {"environment", kept.environment},
-            {"command", command_text(kept.command)}};
-}
-
-std::string backend_of(const Json& report, const char* member = "backend") {
-    return short_name(report.at(member).get<std::string>());
+Json heading_json(const KeptReport& kept, const KeptHeading& heading) {
+    return {{"kind", kept.kind},          {"title", heading.title},          {"label", page_label(kept.command)},
+            {"heading", kept.written},    {"environment", kept.environment}, {"command", command_text(kept.command)},
+            {"summary", heading.summary}, {"failures", heading.failures}};
 }
 
 // ---- profile
 
-/// The members of a call that the page shows, in the order of their columns.
-constexpr const char* kTexts[] = {"name", "case", "phase", "layer", "dtype", "error"};
-constexpr const char* kFigures[] = {"median_s", "low_s", "high_s", "roof_s", "flops", "bytes", "allocated_bytes"};
-
-Json shapes_of(const Json& call) {
-    std::string text;
-    for (const Json& shape : call.value("shapes", Json::array())) {
-        text += fmt::format("{}[{}]", text.empty() ? "" : " ", fmt::join(shape.get<std::vector<int64_t>>(), ", "));
-    }
-    return text;
-}
-
-Json call_row(const Json& call, const std::string& base) {
+Json call_row(const KeptCall& call) {
     Json row = Json::array();
-    for (const char* member : kTexts) row.push_back(call.value(member, ""));
-    for (const char* member : kFigures) {
-        row.push_back(call.contains(member) ? rounded(call[member].get<double>()) : Json());
+    for (const auto& [member, text] : kCallTexts) row.push_back(call.*text);
+    for (const auto& [member, figure] : kCallFigures) row.push_back(rounded_or_null(call.*figure));
+    row.push_back(call.shapes);
+    row.push_back(call.launch_bound);
+    if (!call.ratio) return row;
+    const KeptRatio& ratio = *call.ratio;
+    for (const auto& figure : {ratio.value, ratio.low, ratio.high, ratio.base_median}) {
+        row.push_back(rounded_or_null(figure));
     }
-    row.push_back(shapes_of(call));
-    row.push_back(call.value("launch_bound", false));
-    if (!call.contains(base)) return row;
-    const Json& compared = call[base];
-    for (const char* member : {"ratio", "low", "high", "median_s"}) {
-        row.push_back(compared.at(member).is_null() ? Json() : rounded(compared.at(member).get<double>()));
-    }
-    row.push_back(compared.at("verdict"));
+    row.push_back(ratio.verdict);
     return row;
 }
 
 Json columns() {
     Json names = Json::array();
-    for (const char* member : kTexts) names.push_back(member);
-    for (const char* member : kFigures) names.push_back(member);
+    for (const auto& [member, text] : kCallTexts) names.push_back(member);
+    for (const auto& [member, figure] : kCallFigures) names.push_back(member);
     for (const char* member : {"shapes", "launch_bound", "ratio", "low", "high", "base_s", "verdict"}) {
         names.push_back(member);
     }
     return names;
 }
 
-Json profile_data(const KeptReport& kept) {
-    const Json& report = *kept.report;
-    const std::string backend = backend_of(report);
-    Json data = heading(kept, "diopi profile: " + backend);
-    const std::string base = report.contains("against") ? "against" : "baseline";
-    int64_t measured = 0;
-    Json calls = Json::array();
-    for (const Json& call : report.at("calls")) {
-        measured += call.contains("function") && !call.contains("error") ? 1 : 0;
-        // A row without a function only encloses others.
-        if (call.contains("function") || call.contains("error")) calls.push_back(call_row(call, base));
-    }
-    data["summary"] =
-        fmt::format("{} measured on {}, {}.", counted(measured, "call"), backend, report.at("mode").get<std::string>());
-    data["roofs"] = report.at("roofs");
+Json profile_json(const KeptReport& kept, const KeptProfile& profile) {
+    Json data = heading_json(kept, profile.heading);
+    data["roofs"] = kept.report->at("roofs");
     data["columns"] = columns();
-    data["calls"] = std::move(calls);
-    data["failures"] = 0;
-    if (!report.contains(base)) return data;
-    data["failures"] = base == "baseline" ? report[base].at("slower") : Json(0);
-    data["base"] = report[base];
-    data["base"]["name"] = base == "baseline" ? "the baseline" : backend_of(report[base]);
+    Json& calls = data["calls"] = Json::array();
+    for (const KeptCall& call : profile.calls) calls.push_back(call_row(call));
+    if (!profile.base) return data;
+    data["base"] = kept.report->at(profile.base->member);
+    data["base"]["name"] = profile.base->name;
     return data;
 }
 
@@ -127,36 +89,29 @@ Json difference_json(const CompareRow& row) {
             {"name", row.name},
             {"layer", layers_of(row)},
             {"tensor", row.tensor},
-            {"note", row.only_in.empty() ? note_of(row) : row.error},
+            {"note", difference_text(row)},
             {"max_abs", rounded(row.max_abs)},
             {"max_rel", rounded_or_null(row.max_rel)},
             {"cosine", row.cosine ? json_number(*row.cosine) : Json()},
-            {"allowed", row.only_in.empty() ? fmt::format("{:.3g} + {:.3g} |x|", row.atol, row.rtol) : ""},
+            {"allowed", allowed_text(row)},
             {"inputs", row.inputs},
             {"outputs", row.outputs},
             {"alone", !row.only_in.empty()}};
 }
 
-/// The tensors of a capture in the order of its calls: where, name, layer, 1 - cosine, largest difference, differs.
-/// Nothing for cases, which have no order.
+/// Of each tensor: where, name, layer, 1 - cosine, largest difference, differs.
 Json course_json(const std::vector<CompareRow>& rows) {
     Json list = Json::array();
-    for (const CompareRow& row : rows) {
-        if (!row.where.starts_with("call ")) return Json::array();
-        if (!row.compared()) continue;
-        list.push_back({row.where, row.name, row.layer, row.cosine ? rounded(1 - *row.cosine) : Json(),
-                        rounded(row.max_abs), !row.allclose});
+    for (const CompareRow* row : course_of(rows)) {
+        list.push_back({row->where, row->name, row->layer, row->cosine ? rounded(1 - *row->cosine) : Json(),
+                        rounded(row->max_abs), !row->allclose});
     }
     return list;
 }
 
-Json compare_data(const KeptReport& kept) {
-    std::vector<CompareRow> rows;
-    for (const Json& tensor : kept.report->at("tensors")) rows.push_back(compare_row_of(tensor));
-    const CompareSides sides{backend_of(*kept.report), backend_of(*kept.report, "against")};
-    const std::string title = fmt::format("{} and {}", sides.backend, sides.against);
-    Json data = heading(kept, "diopi compare: " + title);
-    data["summary"] = compare_summary(rows, sides);
+Json compare_json(const KeptReport& kept, const KeptComparison& comparison) {
+    const auto& [heading, sides, rows] = comparison;
+    Json data = heading_json(kept, heading);
     data["sides"] = {sides.backend, sides.against};
     data["ulp_bins"] = UlpHistogram::kTitles;
     data["operators"] = operators_json(rows, sides);
@@ -165,7 +120,6 @@ Json compare_data(const KeptReport& kept) {
     for (const CompareRow& row : rows) {
         if (row.differs()) differences.push_back(difference_json(row));
     }
-    data["failures"] = differences.size();
     Json& skipped = data["skipped"] = Json::array();
     for (const SkippedCalls& calls : skipped_in(rows)) {
         skipped.push_back(
@@ -176,47 +130,35 @@ Json compare_data(const KeptReport& kept) {
 
 // ---- fallback-sim
 
-Json fallback_data(const KeptReport& kept) {
-    const Json& report = *kept.report;
-    const std::string backend = backend_of(report), to = backend_of(report, "to");
-    Json data = heading(kept, fmt::format("diopi fallback-sim: from {} to {}", backend, to));
-    int64_t calls = 0;
-    for (const Json& row : report.at("fallback")) calls += row.at("calls").get<int64_t>();
-    data["summary"] = fmt::format("{} of {} calls fall back to {}.", calls, report.at("calls").get<int64_t>(), to);
-    data["failures"] = 0;
-    data["sides"] = {backend, to};
+Json simulation_json(const KeptReport& kept, const KeptFallback& fallback) {
+    Json data = heading_json(kept, fallback.heading);
+    data["sides"] = {fallback.record.backend, fallback.record.other};
     for (const char* member : {"fallback", "missing", "step_s", "step_with_fallback_s", "results", "changed"}) {
-        data[member] = report.at(member);
+        data[member] = kept.report->at(member);
     }
     return data;
 }
 
-Json bisect_data(const KeptReport& kept) {
-    const Json& report = *kept.report;
-    const std::string backend = backend_of(report);
-    Json data = heading(kept, "diopi fallback-sim --bisect: " + backend);
-    data["summary"] = fmt::format("{}: {} to blame after {}.", report.at("end").get<std::string>(),
-                                  counted(static_cast<int64_t>(report.at("functions").size()), "function"),
-                                  counted(report.at("replays").get<int64_t>(), "replay"));
-    data["failures"] = report.at("functions").size();
-    for (const char* member : {"reason", "flaky", "functions", "calls"}) data[member] = report.at(member);
+Json bisection_json(const KeptReport& kept, const KeptBisection& bisection) {
+    Json data = heading_json(kept, bisection.heading);
+    for (const char* member : {"reason", "flaky", "functions", "calls"}) data[member] = kept.report->at(member);
     return data;
 }
 
-Json kept_data(const KeptReport& kept) {
-    if (kept.kind == "profile") return profile_data(kept);
-    if (kept.kind == "compare") return compare_data(kept);
-    return kept.kind == "fallback" ? fallback_data(kept) : bisect_data(kept);
+template <class Record>
+Result<Json> page_json(const KeptReport& kept, const Result<Record>& record,
+                       Json (*json_of)(const KeptReport&, const Record&)) {
+    if (!record.ok()) return record.error();
+    return json_of(kept, *record);
 }
 
 }  // namespace
 
 Result<Json> page_data(const KeptReport& kept) {
-    try {
-        return kept_data(kept);
-    } catch (const Json::exception& e) {
-        return bad_input(fmt::format("the kept report of {} is damaged ({}); run it again", kept.kind, e.what()));
-    }
+    if (kept.kind == "profile") return page_json(kept, profile_in(kept), profile_json);
+    if (kept.kind == "compare") return page_json(kept, comparison_in(kept), compare_json);
+    if (kept.kind == "fallback") return page_json(kept, fallback_in(kept), simulation_json);
+    return page_json(kept, bisection_in(kept), bisection_json);
 }
 
 }  // namespace diopi
