@@ -23,11 +23,11 @@ std::string path_of(const std::string& folder, std::string_view kind) {
 }
 
 std::vector<std::string> paths_in(const std::string& folder) {
-    std::vector<std::string> paths;
-    std::error_code ignored;
-    for (const std::string_view kind : kKeptKinds) {
-        if (std::string path = path_of(folder, kind); fs::exists(path, ignored)) paths.push_back(std::move(path));
-    }
+    std::vector<std::string> paths = kept_report_paths(folder);
+    std::erase_if(paths, [](const std::string& path) {
+        std::error_code ignored;
+        return !fs::exists(path, ignored);
+    });
     return paths;
 }
 
@@ -65,6 +65,13 @@ Status keep_report(const std::string& folder, const KeptReport& about, std::stri
     text.back() = ',';
     text.append("\"report\":").append(report).append("}\n");
     return write_file_atomically(path, text);
+}
+
+std::vector<std::string> kept_report_paths(const std::string& place) {
+    if (place.ends_with(".json")) return {place};
+    std::vector<std::string> paths;
+    for (const std::string_view kind : kKeptKinds) paths.push_back(path_of(place, kind));
+    return paths;
 }
 
 bool has_kept_report(const std::string& folder) { return !paths_in(folder).empty(); }

@@ -1,5 +1,5 @@
 /// The reports that profile, compare and fallback-sim keep in the run's folder, beside the journal of test, for the
-/// page of diopi report.
+/// page and the window of diopi report.
 #pragma once
 
 #include <array>
@@ -27,6 +27,9 @@ struct KeptReport {
 /// Writes the file in one step, in place of an older one. `report` is JSON, as --json prints it; `about` says the rest,
 /// and keep_report() the time.
 Status keep_report(const std::string& folder, const KeptReport& about, std::string_view report);
+
+/// Where the reports of a place may be: a file for each kind in a folder, or `place` itself if it is a .json file.
+[[nodiscard]] std::vector<std::string> kept_report_paths(const std::string& place);
 
 /// Whether a folder has such a file; none is read.
 [[nodiscard]] bool has_kept_report(const std::string& folder);
