@@ -128,10 +128,29 @@ std::string broken(std::string_view text, int width, int indent) {
     return lines;
 }
 
+/// A title in lines of `width` columns, broken between its choices: further lines begin below the first choice.
+std::string broken_title(std::string_view title, int width) {
+    const size_t indent = title.find('{') + 1;
+    std::string lines;
+    size_t column = 0;
+    while (!title.empty()) {
+        const size_t end = std::min(title.find(','), title.size() - 1) + 1;
+        const std::string_view piece = title.substr(0, end);
+        title.remove_prefix(end);
+        if (column + piece.size() > static_cast<size_t>(width)) {
+            lines += "\n" + std::string(indent + 2, ' ');
+            column = indent;
+        }
+        lines += piece;
+        column += piece.size();
+    }
+    return lines;
+}
+
 std::string row(const std::string& title, std::string text, int width) {
     const bool fits = display_width(title) <= kNameColumns - 4;
     const std::string blanks(static_cast<size_t>(kNameColumns), ' ');
-    std::string line = "  " + title;
+    std::string line = "  " + broken_title(title, width - 2);
     line += fits ? std::string(static_cast<size_t>(kNameColumns - 2 - display_width(title)), ' ') : "\n" + blanks;
     return line + broken(text, width - kNameColumns, kNameColumns) + "\n";
 }
