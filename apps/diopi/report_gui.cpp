@@ -12,6 +12,7 @@
 
 #include "gui/gui.hpp"
 #include "journal/journal.hpp"
+#include "journal/kept_report.hpp"
 
 namespace diopi {
 
@@ -39,7 +40,7 @@ Result<std::string> journal_to_follow(const std::string& run) {
     if (run.ends_with(".jsonl")) return run;
     std::string path = journal_path(run);
     std::error_code error;
-    if (std::filesystem::exists(path, error)) return path;
+    if (std::filesystem::exists(path, error) || has_kept_report(run)) return path;
     for (const auto& entry : std::filesystem::directory_iterator(run, error)) {
         if (!std::filesystem::exists(journal_path(entry.path()), error)) continue;
         return bad_input(
@@ -50,15 +51,32 @@ Result<std::string> journal_to_follow(const std::string& run) {
     return path;
 }
 
+/// The files of a run: its journal and its kept reports, or the one that the place names.
+Status choose_files(const std::string& place, WindowOptions& window) {
+    window.place = place;
+    if (place.ends_with(".json")) {
+        window.reports = place;
+        return {};
+    }
+    if (!place.ends_with(".jsonl")) window.reports = place;
+    auto journal = journal_to_follow(place);
+    if (journal.ok()) window.journal = std::move(*journal);
+    return journal.status();
+}
+
 Result<WindowOptions> window_options(const GuiOptions& options, const CommonOptions& common) {
     auto operators = operators_of(common);
     if (!operators.ok()) return operators.error();
-    auto journal = journal_to_follow(common.run_folder);
-    if (!journal.ok()) return journal.error();
-    const auto* const tab = std::ranges::find(kTabNames, options.tab);
-    return WindowOptions{std::move(*journal),     fmt::format("{}", fmt::join(operators->items(), " ")),
-                         options.bundle,          static_cast<Tab>(tab - kTabNames.begin()),
-                         options.theme == "dark", options.screenshot};
+    WindowOptions window;
+    if (Status s = choose_files(common.run_folder, window); !s.ok()) return s.error();
+    window.filter = fmt::format("{}", fmt::join(operators->items(), " "));
+    window.bundle = options.bundle;
+    if (!options.tab.empty()) {
+        window.tab = static_cast<Tab>(std::ranges::find(kTabNames, options.tab) - kTabNames.begin());
+    }
+    window.is_dark = options.theme == "dark";
+    window.screenshot = options.screenshot;
+    return window;
 }
 
 Status open_window(const WindowOptions& options) {

@@ -14,7 +14,7 @@ namespace diopi {
 struct GuiOptions {
     bool is_wanted = false;
     std::string bundle;
-    std::string tab = "overview";
+    std::string tab;  ///< empty: the first one
     std::string theme = "light";
     std::string screenshot;
 };

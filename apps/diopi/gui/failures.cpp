@@ -53,16 +53,6 @@ void draw_list(GuiState& state, float height) {
     ImGui::EndTable();
 }
 
-/// A line of the facts; none for an empty value.
-void draw_fact(const char* title, const std::string& value, const Palette& colours) {
-    if (value.empty()) return;
-    ImGui::TableNextRow();
-    ImGui::TableNextColumn();
-    coloured_text(title, colours.soft);
-    ImGui::TableNextColumn();
-    wrapped_text(value);
-}
-
 void draw_figures(const Deviation& deviation, const Palette& colours) {
     const DeviationText figures = deviation_text(deviation);
     draw_fact("mismatches", figures.mismatches, colours);

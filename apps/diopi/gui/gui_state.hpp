@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "gui.hpp"
+#include "gui/kept_views.hpp"
 #include "gui/run_view.hpp"
 #include "heat_view.hpp"
 #include "theme.hpp"
@@ -21,8 +22,15 @@ struct OpenCell {
     Aspect aspect = Aspect::kForward;
 };
 
+/// The part of a timeline that is shown, as shares of its time.
+struct TimelineZoom {
+    double from = 0, to = 1;
+};
+
 struct GuiState {
     RunView view;
+    KeptViews reports;
+    std::string place;     ///< the run, as the user named it
     std::string run;       ///< path of the journal
     bool has_run = false;  ///< something of it has been read
     std::string progress;  ///< "running: 120 of 400 cases"
@@ -31,11 +39,14 @@ struct GuiState {
     const Palette* colours = nullptr;
     Fonts fonts;
 
-    std::optional<Tab> wanted_tab;  ///< to be selected in the next frame
-    std::string failure;            ///< case id and step of the failure that is open
+    std::optional<Tab> wanted_tab;   ///< to be selected when it is there
+    Tab shown_tab = Tab::kOverview;  ///< the outer tab that is open
+    std::string failure;             ///< case id and step of the failure that is open
     std::optional<OpenCell> cell;
     std::string function;  ///< whose accuracy is plotted; empty: of all
     HeatView heat;
+    std::string difference;  ///< place and tensor of the difference that is open
+    TimelineZoom zoom;
 };
 
 void draw_overview(GuiState& state);
@@ -44,5 +55,22 @@ void draw_support(GuiState& state);
 void draw_accuracy(GuiState& state);
 void draw_times(GuiState& state);
 void draw_tensors(GuiState& state);
+
+void draw_roofline(GuiState& state);
+void draw_ratios(GuiState& state);
+void draw_timeline(GuiState& state);
+void draw_operator_times(GuiState& state);
+void draw_profiled_calls(GuiState& state);
+void draw_differences(GuiState& state);
+void draw_course(GuiState& state);
+void draw_ulp(GuiState& state);
+void draw_compared_operators(GuiState& state);
+
+/// What stands above the views of a kept report: its command and its figures.
+void draw_profile_head(GuiState& state);
+void draw_compare_head(GuiState& state);
+/// Whole tabs.
+void draw_fallback(GuiState& state);
+void draw_bisection(GuiState& state);
 
 }  // namespace diopi

@@ -15,25 +15,15 @@ namespace {
 
 constexpr float kBarHeight = 12;
 
-void draw_tile(const VerdictColumn& column, int64_t count, const GuiState& state) {
-    const std::string number = std::to_string(count);
-    const float width = std::max(ImGui::CalcTextSize(column.title).x, 80 * ImGui::GetFontSize() / 15) + 28;
-    ImGui::PushStyleColor(ImGuiCol_ChildBg, state.colours->panel);
-    ImGui::BeginChild(column.title, {width, 3.9f * ImGui::GetFontSize()}, true, ImGuiWindowFlags_NoScrollbar);
-    ImGui::PushFont(state.fonts.title);
-    coloured_text(number, count == 0 ? state.colours->soft : state.colours->*column.colour);
-    ImGui::PopFont();
-    coloured_text(column.title, state.colours->soft);
-    ImGui::EndChild();
-    ImGui::PopStyleColor();
-}
-
-void draw_tiles(const GuiState& state) {
+std::vector<Tile> verdict_tiles(const GuiState& state) {
     const Counts& counts = state.view.counts();
+    std::vector<Tile> tiles;
     for (const VerdictColumn& column : shown_verdicts(counts)) {
-        if (column.verdict != Verdict::kPassed) ImGui::SameLine();
-        draw_tile(column, counts.*column.count, state);
+        const int64_t count = counts.*column.count;
+        const ImVec4& colour = count == 0 ? state.colours->soft : state.colours->*column.colour;
+        tiles.push_back({std::to_string(count), column.title, colour});
     }
+    return tiles;
 }
 
 void draw_family(const std::string& family, const Counts& counts, const std::vector<VerdictColumn>& verdicts,
@@ -78,7 +68,7 @@ void draw_overview(GuiState& state) {
         const std::string share = fmt::format("{:.0f}%", 100 * state.progress_share);
         ImGui::ProgressBar(state.progress_share, {-1, 0}, share.c_str());
     }
-    draw_tiles(state);
+    draw_tiles(verdict_tiles(state), *state.colours, state.fonts.title);
     verdict_bar(state.view.counts(), kBarHeight, *state.colours);
     command_line(fmt::format("{}", fmt::join(state.view.header().command, " ")), state.fonts.mono);
     ImGui::Spacing();

@@ -3,17 +3,19 @@
 #include <imgui_stdlib.h>
 
 #include <algorithm>
-#include <array>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "gui.hpp"
 #include "gui_state.hpp"
 #include "journal/journal_follower.hpp"
-#include "report/summary.hpp"
+#include "journal/kept_follower.hpp"
+#include "tabs.hpp"
 #include "widgets.hpp"
 #include "window.hpp"
+#include "window_head.hpp"
 
 namespace diopi {
 
@@ -21,15 +23,21 @@ namespace {
 
 /// How often the journal is read, and, while a run goes on, the figures are computed at most.
 constexpr double kPollSeconds = 0.25, kRefreshSeconds = 0.5;
+/// How often the files of kept reports are looked at.
+constexpr double kReportSeconds = 1;
 /// Frames until the layout of tables and tabs has settled.
 constexpr int kSettlingFrames = 6;
 
-/// The run's journal, and what the window shows of it.
+/// The run's journal and kept reports, and what the window shows of them.
 class RunWindow {
  public:
     RunWindow(const WindowOptions& options, const Window& window)
-        : follower_(options.journal), filter_(options.filter), scale_(window.scale()) {
-        state_.run = options.journal;
+        : wanted_tab_(options.tab), filter_(options.filter), scale_(window.scale()) {
+        if (!options.journal.empty()) journal_.emplace(options.journal);
+        if (!options.reports.empty()) reports_.emplace(options.reports);
+        state_.place = options.place;
+        state_.run = options.journal.empty() ? options.reports : options.journal;
+        state_.reports.choose(filter_);
         state_.fonts = window.fonts();
         state_.wanted_tab = options.tab;
         set_theme(options.is_dark);
@@ -39,29 +47,34 @@ class RunWindow {
         state_.heat.open(bundle);
         return state_.heat.problem.empty() ? Status() : bad_input(state_.heat.problem);
     }
-    /// Reads what the run has appended.
+    /// Reads what the run has appended, and reports that were written.
     void follow();
     void draw();
 
-    [[nodiscard]] bool is_reading() const { return follower_.has_more(); }
-    /// Empty, or why the journal cannot be read.
-    [[nodiscard]] const std::string& problem() const { return problem_; }
+    [[nodiscard]] bool is_reading() const { return journal_ && journal_->has_more(); }
+    /// Why a file cannot be read, or the run has nothing for the wanted tab.
+    [[nodiscard]] Status status() const;
     [[nodiscard]] const ImVec4& background() const { return state_.colours->back; }
     [[nodiscard]] bool is_ended() const { return is_ended_; }
 
  private:
     void set_theme(bool is_dark);
+    void follow_journal();
+    void follow_reports();
     void refresh();
+    [[nodiscard]] std::vector<std::string> problems() const;
     void draw_menu();
     void draw_head();
-    void draw_tabs();
+    void draw_filter();
 
-    JournalFollower follower_;
+    std::optional<JournalFollower> journal_;
+    std::optional<KeptFollower> reports_;
     GuiState state_;
+    std::optional<Tab> wanted_tab_;
     std::string filter_, problem_;
     float scale_;
     bool is_dark_ = false, is_stale_ = true, is_ended_ = false;
-    double refreshed_ = -kRefreshSeconds;
+    double refreshed_ = -kRefreshSeconds, reports_polled_ = -kReportSeconds;
 };
 
 void RunWindow::set_theme(bool is_dark) {
@@ -71,24 +84,46 @@ void RunWindow::set_theme(bool is_dark) {
 }
 
 void RunWindow::follow() {
-    const Result<bool> changed = follower_.poll();
+    if (journal_) follow_journal();
+    if (reports_ && ImGui::GetTime() - reports_polled_ >= kReportSeconds) follow_reports();
+}
+
+void RunWindow::follow_journal() {
+    const Result<bool> changed = journal_->poll();
     problem_ = changed.ok() ? "" : changed.error().message;
     is_stale_ |= !changed.ok() || *changed;
     const bool was_active = state_.is_active;
-    state_.is_active = follower_.is_active();
+    state_.is_active = journal_->is_active();
     is_stale_ |= was_active != state_.is_active;
-    if (is_stale_ && !follower_.has_more() && ImGui::GetTime() - refreshed_ >= kRefreshSeconds) refresh();
+    if (is_stale_ && !journal_->has_more() && ImGui::GetTime() - refreshed_ >= kRefreshSeconds) refresh();
+}
+
+void RunWindow::follow_reports() {
+    state_.reports.take(reports_->poll());
+    reports_polled_ = ImGui::GetTime();
 }
 
 void RunWindow::refresh() {
-    const Journal& journal = follower_.journal();
+    const Journal& journal = journal_->journal();
     state_.view = RunView(journal, filter_);
-    state_.has_run = follower_.has_run();
+    state_.has_run = journal_->has_run();
     state_.progress = progress_text(journal, state_.is_active);
     const auto done = static_cast<float>(journal.results.size());
     state_.progress_share = done / static_cast<float>(std::max<int64_t>(1, journal.header.cases));
     is_stale_ = false;
     refreshed_ = ImGui::GetTime();
+}
+
+std::vector<std::string> RunWindow::problems() const {
+    std::vector<std::string> problems = state_.reports.problems();
+    if (!problem_.empty()) problems.insert(problems.begin(), problem_);
+    return problems;
+}
+
+Status RunWindow::status() const {
+    if (const std::vector<std::string> found = problems(); !found.empty()) return bad_input(found.front());
+    const std::string missing = wanted_tab_ ? missing_tab(state_, *wanted_tab_) : "";
+    return missing.empty() ? Status() : bad_input(missing);
 }
 
 void RunWindow::draw_menu() {
@@ -106,47 +141,33 @@ void RunWindow::draw_menu() {
 }
 
 void RunWindow::draw_head() {
-    const RunHeader& header = state_.view.header();
-    ImGui::PushFont(state_.fonts.title);
-    text(short_name(header.backend));
-    ImGui::PopFont();
-    ImGui::SameLine();
-    ImGui::AlignTextToFramePadding();
-    coloured_text(state_.progress, state_.is_active ? state_.colours->accent : state_.colours->text);
-    if (!filter_.empty()) {
-        ImGui::SameLine();
-        text(fmt::format("({} by the filter)", state_.view.results().size()));
-    }
-    ImGui::SameLine();
+    const WindowHead head = head_of(state_);
     const float width = 20 * ImGui::GetFontSize(), left = ImGui::GetWindowContentRegionMax().x - width;
-    const ImVec2 start = ImGui::GetCursorScreenPos();
-    ImGui::PushClipRect(start, {ImGui::GetWindowPos().x + left - 8, start.y + ImGui::GetFrameHeight()}, true);
-    coloured_text(state_.run + ", started " + header.started, state_.colours->soft);
-    ImGui::PopClipRect();
+    ImGui::PushFont(state_.fonts.title);
+    text(head.subject);
+    ImGui::PopFont();
+    std::vector<std::pair<std::string, ImVec4>> parts = {
+        {head.summary, head.is_active ? state_.colours->accent : state_.colours->text}};
+    if (!filter_.empty() && head.is_of_tests) {
+        parts.emplace_back(fmt::format("({} by the filter)", state_.view.results().size()), state_.colours->text);
+    }
+    parts.emplace_back(head.origin, state_.colours->soft);
+    for (const auto& [part, colour] : parts) {
+        ImGui::SameLine();
+        ImGui::AlignTextToFramePadding();
+        ImGui::PushStyleColor(ImGuiCol_Text, colour);
+        elided_text(part, left - 8 - ImGui::GetCursorPosX());
+        ImGui::PopStyleColor();
+    }
     ImGui::SameLine(std::max(0.0f, left));
     ImGui::SetNextItemWidth(width);
-    if (ImGui::InputTextWithHint("##filter", "filter: operator or function", &filter_)) refresh();
+    draw_filter();
 }
 
-void RunWindow::draw_tabs() {
-    using Draw = void (*)(GuiState&);
-    constexpr std::array<std::pair<const char*, Draw>, kTabNames.size()> kTabs = {{{"Overview", draw_overview},
-                                                                                   {"Failures", draw_failures},
-                                                                                   {"Support", draw_support},
-                                                                                   {"Accuracy", draw_accuracy},
-                                                                                   {"Time", draw_times},
-                                                                                   {"Tensors", draw_tensors}}};
-    if (!ImGui::BeginTabBar("tabs")) return;
-    const std::optional<Tab> wanted = std::exchange(state_.wanted_tab, std::nullopt);
-    for (size_t i = 0; i < kTabs.size(); ++i) {
-        const bool is_wanted = wanted && static_cast<size_t>(*wanted) == i;
-        if (!ImGui::BeginTabItem(kTabs[i].first, nullptr, is_wanted ? ImGuiTabItemFlags_SetSelected : 0)) continue;
-        ImGui::BeginChild("content");
-        kTabs[i].second(state_);
-        ImGui::EndChild();
-        ImGui::EndTabItem();
-    }
-    ImGui::EndTabBar();
+void RunWindow::draw_filter() {
+    if (!ImGui::InputTextWithHint("##filter", "filter: operator, function or layer", &filter_)) return;
+    if (journal_) refresh();
+    state_.reports.choose(filter_);
 }
 
 void RunWindow::draw() {
@@ -158,12 +179,14 @@ void RunWindow::draw() {
     ImGui::PushFont(state_.fonts.text);
     ImGui::Begin("diopi", nullptr, kWhole);
     draw_menu();
-    if (state_.has_run) {
+    const std::vector<std::string> found = problems();
+    for (const std::string& problem : found) coloured_text(problem, state_.colours->failed);
+    if (has_content(state_)) {
         draw_head();
-    } else {
-        text(problem_.empty() ? "waiting for " + state_.run : problem_);
+    } else if (found.empty()) {
+        text("waiting for " + state_.run);
     }
-    draw_tabs();
+    draw_tabs(state_);
     ImGui::End();
     ImGui::PopFont();
 }
@@ -184,7 +207,7 @@ Status run_window(const WindowOptions& options) {
         (*window)->render(run.background());
         if (run.is_reading()) frame = 0;
         if (!options.screenshot.empty() && frame >= kSettlingFrames) {
-            if (!run.problem().empty()) return bad_input(run.problem());
+            if (Status s = run.status(); !s.ok()) return s;
             return write_png(options.screenshot, (*window)->picture());
         }
         (*window)->show();

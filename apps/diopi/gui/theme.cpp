@@ -1,5 +1,6 @@
 #include "theme.hpp"
 
+#include <array>
 #include <cstdint>
 #include <filesystem>
 
@@ -65,6 +66,12 @@ ImFont* load_font(const char* file, float points) {
 }  // namespace
 
 const Palette& palette(bool is_dark) { return is_dark ? kDark : kLight; }
+
+ImVec4 ulp_colour(size_t bin) {
+    constexpr std::array<uint32_t, 10> kBins = {0x2c7a4b, 0x4f9d62, 0x86b94f, 0xbdbf3c, 0xd9ad35,
+                                                0xdd8c2f, 0xd96a30, 0xc94634, 0xa82a3e, 0x6d1f4e};
+    return rgb(kBins.at(bin));
+}
 
 void apply_theme(bool is_dark, float scale) {
     ImGuiStyle style;

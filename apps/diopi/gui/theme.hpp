@@ -3,6 +3,8 @@
 
 #include <imgui.h>
 
+#include <cstddef>
+
 namespace diopi {
 
 struct Palette {
@@ -19,6 +21,9 @@ struct Fonts {
 };
 
 [[nodiscard]] const Palette& palette(bool is_dark);
+
+/// The colour of a bin of UlpHistogram, from small errors to those that are not finite.
+[[nodiscard]] ImVec4 ulp_colour(size_t bin);
 
 /// Sets ImGui's style.
 void apply_theme(bool is_dark, float scale);

@@ -34,8 +34,24 @@ inline constexpr std::array kVerdictColumns = {
 /// The columns of verdicts that occur, and passed and failed.
 [[nodiscard]] std::vector<VerdictColumn> shown_verdicts(const Counts& counts);
 
-/// A horizontal bar of that height over the rest of the line, divided as the verdicts are.
+/// A part of a bar; `title` is shown when the mouse is over it.
+struct BarPart {
+    double size = 0;
+    ImVec4 colour;
+    std::string title;
+};
+/// A horizontal bar of that height and width, divided as the sizes are.
+void divided_bar(const std::vector<BarPart>& parts, float height, float width);
+/// The same over the rest of the line, divided as the verdicts are.
 void verdict_bar(const Counts& counts, float height, const Palette& colours);
+
+/// A number in a box, with its title below.
+struct Tile {
+    std::string number, title;
+    ImVec4 colour;
+};
+/// In a row.
+void draw_tiles(const std::vector<Tile>& tiles, const Palette& colours, ImFont* number_font);
 
 /// Texts as they are: no character of them has a meaning.
 void text(std::string_view text);
@@ -43,6 +59,14 @@ void coloured_text(std::string_view text, const ImVec4& colour);
 void wrapped_text(std::string_view text);
 /// A number at the right end of a table's cell.
 void right_text(std::string_view text);
+/// A text that ends in dots if it is wider; true if it is.
+bool elided_text(std::string_view text, float width);
+/// A text that is cut at the end of its cell; then it is shown whole when the mouse is over it.
+void cell_text(const std::string& text);
+/// A text beside the mouse.
+void tooltip(std::string_view text);
+/// A row of a table of facts: its title, and its value; nothing for an empty one.
+void draw_fact(const char* title, const std::string& value, const Palette& colours);
 /// A command and a button that copies it.
 void command_line(const std::string& command, ImFont* mono);
 
