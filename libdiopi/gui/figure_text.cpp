@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <utility>
 
 namespace diopi {
@@ -18,5 +19,12 @@ std::string scaled_text(double x, std::string_view unit) {
 std::string share_text(double share) { return fmt::format("{:.1f}%", 100 * share); }
 
 std::string figure_text(const std::optional<double>& x) { return x ? fmt::format("{:.3g}", *x) : ""; }
+
+bool figure_less(const std::optional<double>& one, const std::optional<double>& other) {
+    const auto key = [](const std::optional<double>& figure) {
+        return std::pair(figure && std::isnan(*figure), figure && !std::isnan(*figure) ? *figure : -HUGE_VAL);
+    };
+    return key(one) < key(other);
+}
 
 }  // namespace diopi

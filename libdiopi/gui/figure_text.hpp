@@ -1,4 +1,4 @@
-/// Figures as the window's tables and plots show them.
+/// Figures as the window's tables and plots show and sort them.
 #pragma once
 
 #include <optional>
@@ -13,5 +13,8 @@ namespace diopi {
 [[nodiscard]] std::string share_text(double share);
 /// Three digits; nothing for a figure that lacks.
 [[nodiscard]] std::string figure_text(const std::optional<double>& x);
+
+/// The order of figures: one that lacks is the smallest, NaN the largest.
+[[nodiscard]] bool figure_less(const std::optional<double>& one, const std::optional<double>& other);
 
 }  // namespace diopi

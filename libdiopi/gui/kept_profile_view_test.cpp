@@ -68,19 +68,20 @@ TEST_CASE("without roofs, or without operations, there is no roofline", "[gui]")
 TEST_CASE("a timeline has calls one after the other under boxes of their layers", "[gui]") {
     const KeptProfile profile =
         measured({timed("a", 1, "net.0"), timed("b", 2, "net.0"), timed("c", 4, "net.1"), timed("lost", 0, "net.1"),
-                  timed("d", 8, ""), timed("e", 16, "net.1", "backward"), timed("f", 32, "network")});
+                  timed("d", 8, ""), timed("e", 16, "net.1", "backward"), timed("f", 32, "network"),
+                  timed("g", 64, "network", "backward")});
     const auto timeline = timeline_of(profile);
     REQUIRE(timeline);
     CHECK(timeline->lanes == 3);
-    CHECK(timeline->seconds == 63);
+    CHECK(timeline->seconds == 127);
     std::vector<std::string> boxes;
     for (const TimelineBox& box : timeline->boxes) {
         boxes.push_back(box.name + " " + std::to_string(box.lane) + " " + figure_text(box.from) + " " +
                         figure_text(box.to));
     }
-    CHECK(boxes == std::vector<std::string>{"net 0 0 7", "net 0 15 31", "network 0 31 63", "net.0 1 0 3", "net.1 1 3 7",
-                                            "net.1 1 15 31", "a 2 0 1", "b 2 1 3", "c 2 3 7", "d 2 7 15", "e 2 15 31",
-                                            "f 2 31 63"});
+    CHECK(boxes == std::vector<std::string>{"net 0 0 7", "net 0 15 31", "network 0 31 63", "network 0 63 127",
+                                            "net.0 1 0 3", "net.1 1 3 7", "net.1 1 15 31", "a 2 0 1", "b 2 1 3",
+                                            "c 2 3 7", "d 2 7 15", "e 2 15 31", "f 2 31 63", "g 2 63 127"});
     CHECK_FALSE(timeline_of(measured({timed("a", 1)})));
 }
 

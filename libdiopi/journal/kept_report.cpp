@@ -68,7 +68,8 @@ Status keep_report(const std::string& folder, const KeptReport& about, std::stri
 }
 
 std::vector<std::string> kept_report_paths(const std::string& place) {
-    if (place.ends_with(".json")) return {place};
+    std::error_code ignored;
+    if (place.ends_with(".json") && !fs::is_directory(place, ignored)) return {place};
     std::vector<std::string> paths;
     for (const std::string_view kind : kKeptKinds) paths.push_back(path_of(place, kind));
     return paths;

@@ -1,7 +1,7 @@
 /// The figures of a comparison, and its tabs with tables: errors in ulp, worst figures by operator.
 #include <fmt/format.h>
 
-#include <cmath>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,29 +17,28 @@ namespace diopi {
 
 namespace {
 
-using ComparedOperator = std::pair<std::string, OperatorDifferences>;
+using ComparedOperator = const std::pair<std::string, OperatorDifferences>*;
 
-/// NaN is the largest figure, and one that lacks the smallest.
-double sort_figure(const std::optional<double>& figure) {
-    if (!figure) return -1;
-    return std::isnan(*figure) ? HUGE_VAL : *figure;
+/// The worst cosine is the smallest one, or NaN.
+std::optional<double> badness_of(const std::optional<double>& cosine) {
+    return cosine ? std::optional(-*cosine) : std::nullopt;
 }
 
 TableColumn<ComparedOperator> compared_name_column() {
     return name_column<ComparedOperator>("operator", 3,
-                                         [](const ComparedOperator& row) -> const std::string& { return row.first; });
+                                         [](ComparedOperator row) -> const std::string& { return row->first; });
 }
 
 TableColumn<ComparedOperator> compared_count_column(const char* title,
                                                     int64_t (*count_of)(const OperatorDifferences&)) {
     return figure_column<ComparedOperator>(
-        title, 1, [=](const ComparedOperator& row) { return count_of(row.second); },
+        title, 1, [=](ComparedOperator row) { return count_of(row->second); },
         [](int64_t count) { return std::to_string(count); });
 }
 
 TableColumn<ComparedOperator> error_column(const std::string& side, UlpHistogram OperatorDifferences::*histogram) {
-    return drawn_column<ComparedOperator>(side, 5, [=](const ComparedOperator& row) {
-        const UlpHistogram& errors = row.second.*histogram;
+    return drawn_column<ComparedOperator>(side, 5, [=](ComparedOperator row) {
+        const UlpHistogram& errors = row->second.*histogram;
         std::vector<BarPart> parts;
         for (size_t i = 0; i < errors.counts.size(); ++i) {
             const auto count = static_cast<double>(errors.counts[i]);
@@ -53,14 +52,9 @@ TableColumn<ComparedOperator> error_column(const std::string& side, UlpHistogram
 }
 
 void draw_ulp_legend(const Palette& colours) {
-    const float line = ImGui::GetTextLineHeight(), side = 0.8f * line;
     for (size_t i = 0; i < UlpHistogram::kTitles.size(); ++i) {
-        if (i > 0) ImGui::SameLine(0, line);
-        const ImVec2 start = ImGui::GetCursorScreenPos();
-        ImGui::GetWindowDrawList()->AddRectFilled({start.x, start.y + 0.1f * line}, {start.x + side, start.y + line},
-                                                  ImGui::GetColorU32(ulp_colour(i)), 3);
-        ImGui::Dummy({side, line});
-        ImGui::SameLine(0, 5);
+        if (i > 0) ImGui::SameLine(0, ImGui::GetTextLineHeight());
+        legend_box(ulp_colour(i), ulp_colour(i));
         coloured_text(UlpHistogram::kTitles[i], colours.text);
     }
 }
@@ -88,19 +82,18 @@ void draw_compare_head(GuiState& state) {
 void draw_ulp(GuiState& state) {
     const KeptCompareView& view = state.reports.comparison()->view;
     const CompareSides& sides = view.comparison().sides;
-    coloured_text("Distances of all outputs' elements from the exact values, in units in the last place:",
-                  state.colours->soft);
+    note_text("Distances of all outputs' elements from the exact values, in units in the last place:", *state.colours);
     draw_ulp_legend(*state.colours);
     ImGui::Spacing();
     std::vector<ComparedOperator> rows;
-    for (const ComparedOperator& row : view.operators()) {
-        if (row.second.ulp.total() > 0) rows.push_back(row);
+    for (const auto& row : view.operators()) {
+        if (row.second.ulp.total() > 0) rows.push_back(&row);
     }
     sorted_table<ComparedOperator>(
         "ulp",
         {compared_name_column(),
          name_column<ComparedOperator>("closer to exact", 2,
-                                       [&](const ComparedOperator& row) { return row.second.closer(sides); }),
+                                       [&](ComparedOperator row) { return row->second.closer(sides); }),
          error_column(sides.backend, &OperatorDifferences::ulp),
          error_column(sides.against, &OperatorDifferences::other_ulp)},
         std::move(rows), 0);
@@ -109,7 +102,8 @@ void draw_ulp(GuiState& state) {
 void draw_compared_operators(GuiState& state) {
     const KeptCompareView& view = state.reports.comparison()->view;
     using Row = ComparedOperator;
-    const auto figure_of = [](double figure) { return figure < 0 ? "" : figure_text(figure); };
+    std::vector<Row> rows;
+    for (const auto& row : view.operators()) rows.push_back(&row);
     sorted_table<Row>(
         "compared operators",
         {compared_name_column(),
@@ -117,24 +111,23 @@ void draw_compared_operators(GuiState& state) {
                                [](const OperatorDifferences& d) { return static_cast<int64_t>(d.calls.size()); }),
          compared_count_column("tensors", [](const OperatorDifferences& d) { return d.tensors; }),
          {{"differ", 1, true},
-          [&](const Row& row) {
+          [&](Row row) {
               ImGui::PushStyleColor(ImGuiCol_Text,
-                                    row.second.different > 0 ? state.colours->failed : state.colours->text);
-              right_text(std::to_string(row.second.different));
+                                    row->second.different > 0 ? state.colours->failed : state.colours->text);
+              right_text(std::to_string(row->second.different));
               ImGui::PopStyleColor();
           },
-          [](const Row& one, const Row& other) { return one.second.different < other.second.different; }},
+          [](Row one, Row other) { return one->second.different < other->second.different; }},
          {{"smallest cosine", 1.6f, true},
-          [](const Row& row) { right_text(row.second.cosine ? fmt::format("{:.6f}", *row.second.cosine) : ""); },
-          // The smallest one is the worst.
-          [](const Row& one, const Row& other) {
-              return sort_figure(other.second.cosine) < sort_figure(one.second.cosine);
+          [](Row row) { right_text(row->second.cosine ? fmt::format("{:.6f}", *row->second.cosine) : ""); },
+          [](Row one, Row other) {
+              return figure_less(badness_of(one->second.cosine), badness_of(other->second.cosine));
           }},
          figure_column<Row>(
-             "largest difference", 1.8f, [](const Row& row) { return sort_figure(row.second.max_abs); }, figure_of),
+             "largest difference", 1.8f, [](Row row) { return row->second.max_abs; }, figure_text),
          figure_column<Row>(
-             "largest relative", 1.6f, [](const Row& row) { return sort_figure(row.second.max_rel); }, figure_of)},
-        view.operators(), 3);
+             "largest relative", 1.6f, [](Row row) { return row->second.max_rel; }, figure_text)},
+        std::move(rows), 3);
 }
 
 }  // namespace diopi

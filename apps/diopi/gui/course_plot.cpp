@@ -31,11 +31,10 @@ PlotAxis call_axis(const KeptCompareView& view) {
 void draw_course(GuiState& state) {
     const KeptCompareView& view = state.reports.comparison()->view;
     const Palette& colours = *state.colours;
-    ImGui::PushStyleColor(ImGuiCol_Text, colours.soft);
-    wrapped_text(
+    note_text(
         "The angle between the tensors of both sides, from their cosine similarity. Equal tensors are at the bottom, "
-        "those that differ are red.");
-    ImGui::PopStyleColor();
+        "those that differ are red.",
+        colours);
     const PlotAxis y = power_axis("angle in radians", kAngles, 6, angle_label);
     const PlotArea area = draw_axes("course", ImGui::GetContentRegionAvail(), call_axis(view), y, colours);
     Dots dots(area);

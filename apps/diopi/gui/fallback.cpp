@@ -138,8 +138,7 @@ void draw_fallback(GuiState& state) {
     draw_tiles(fallback_tiles(view, *state.colours), *state.colours, state.fonts.title);
     draw_missing_anywhere(view.fallback().record);
     draw_heading("Cost by operator", state);
-    coloured_text("Time of all calls of an operator in one step: on the device, and after the fallback.",
-                  state.colours->soft);
+    note_text("Time of all calls of an operator in one step: on the device, and after the fallback.", *state.colours);
     const bool has_changes = !view.fallback().record.changed.empty();
     draw_costs(view, state, has_changes ? table_height(view.costs().size(), 0.5f) : 0);
     if (!has_changes) return;

@@ -43,6 +43,11 @@ void draw_y_axis(const PlotArea& area, const PlotAxis& axis, const Palette& colo
 
 }  // namespace
 
+ImVec4 mixed_colour(const ImVec4& colour, const ImVec4& other, float share) {
+    const auto mixed = [=](float one, float rest) { return share * one + (1 - share) * rest; };
+    return {mixed(colour.x, other.x), mixed(colour.y, other.y), mixed(colour.z, other.z), 1};
+}
+
 PlotAxis power_axis(std::string title, const LogAxis& axis, size_t most,
                     const std::function<std::string(double power)>& label_of) {
     PlotAxis marked{std::move(title), {}};

@@ -50,6 +50,9 @@ class Dots {
     int count_ = 0, found_ = -1;
 };
 
+/// That share of a colour over another one: unlike faded_colour() the same where shapes overlap.
+[[nodiscard]] ImVec4 mixed_colour(const ImVec4& colour, const ImVec4& other, float share);
+
 /// A colour with less than its full strength.
 [[nodiscard]] inline ImVec4 faded_colour(ImVec4 colour, float alpha) {
     colour.w = alpha;

@@ -107,10 +107,10 @@ void draw_ratios(GuiState& state) {
     const KeptBase& base = *view.profile().base;
     const std::string mean =
         base.geometric_mean ? fmt::format(", geometric mean of the ratios {:.3f}", *base.geometric_mean) : "";
-    coloured_text(fmt::format("Against {}: {}{}. Time here divided by the time there, with its 95% interval: left of "
-                              "the middle is faster.",
-                              base.name, counted(base.compared, "call"), mean),
-                  state.colours->soft);
+    note_text(fmt::format("Against {}: {}{}. Time here divided by the time there, with its 95% interval: left of "
+                          "the middle is faster.",
+                          base.name, counted(base.compared, "call"), mean),
+              *state.colours);
     const auto ratio_of = [](CallRow call) { return *call->ratio->value; };
     sorted_table<CallRow>(
         "ratios",
@@ -133,10 +133,10 @@ void draw_ratios(GuiState& state) {
 
 void draw_operator_times(GuiState& state) {
     const KeptProfileView& view = state.reports.profile()->view;
-    coloured_text(
+    note_text(
         "Sums of the calls' medians. The share of the roof is 100% where a call is as fast as the measured rates "
         "allow.",
-        state.colours->soft);
+        *state.colours);
     using Row = OperatorTime;
     sorted_table<Row>(
         "operators",
@@ -165,7 +165,7 @@ void draw_profiled_calls(GuiState& state) {
              "shapes", 4,
              [](CallRow call) -> const std::string& { return call->error.empty() ? call->shapes : call->error; }),
          figure_column<CallRow>("median", 1.2f, median_of, measured_text),
-         {{"95% interval", 2.4f, true, false}, [](CallRow call) { right_text(interval_text(*call)); }},
+         {{"95% interval", 2.7f, true, false}, [](CallRow call) { right_text(interval_text(*call)); }},
          figure_column<CallRow>(
              "of the roof", 1.2f, [](CallRow call) { return share_of_roof(*call); }, roof_text)},
         view.calls(), 5);

@@ -100,9 +100,7 @@ std::string roofs_note(const Roofline& roofline) {
 void draw_roofline(GuiState& state) {
     const KeptProfileView& view = state.reports.profile()->view;
     const Roofline& roofline = *view.roofline();
-    ImGui::PushStyleColor(ImGuiCol_Text, state.colours->soft);
-    wrapped_text(roofs_note(roofline));
-    ImGui::PopStyleColor();
+    note_text(roofs_note(roofline), *state.colours);
     const PlotAxis x = power_axis("operations per byte that must move", roofline.intensities, 12,
                                   [](double power) { return fmt::format("{:g}", power); });
     const PlotAxis y = power_axis("operations per second", roofline.rates, 10,

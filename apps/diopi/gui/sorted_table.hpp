@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "gui/figure_text.hpp"
+#include "journal/case_order.hpp"
 #include "widgets.hpp"
 
 namespace diopi {
@@ -31,12 +33,12 @@ struct TableColumn {
 /// Sets the columns up, with the one by which the table is sorted at first, and draws their titles.
 void draw_titles(const std::vector<ColumnTitle>& titles, int first_sort);
 
-/// A column of names.
+/// A column of names, which sort as the ids of cases do.
 template <class Row, class TextOf>
 TableColumn<Row> name_column(std::string title, float weight, TextOf text_of) {
     return {{std::move(title), weight},
             [=](const Row& row) { cell_text(std::string(text_of(row))); },
-            [=](const Row& one, const Row& other) { return text_of(one) < text_of(other); }};
+            [=](const Row& one, const Row& other) { return natural_less(text_of(one), text_of(other)); }};
 }
 
 /// A column of figures, whose largest ones are first; `text_of` makes a text of what `figure_of` returns.
@@ -44,7 +46,7 @@ template <class Row, class FigureOf, class TextOf>
 TableColumn<Row> figure_column(std::string title, float weight, FigureOf figure_of, TextOf text_of) {
     return {{std::move(title), weight, true},
             [=](const Row& row) { right_text(text_of(figure_of(row))); },
-            [=](const Row& one, const Row& other) { return figure_of(one) < figure_of(other); }};
+            [=](const Row& one, const Row& other) { return figure_less(figure_of(one), figure_of(other)); }};
 }
 
 /// A column that only draws.

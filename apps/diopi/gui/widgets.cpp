@@ -51,6 +51,16 @@ void verdict_bar(const Counts& counts, float height, const Palette& colours) {
     divided_bar(parts, height, ImGui::GetContentRegionAvail().x);
 }
 
+void legend_box(const ImVec4& colour, const ImVec4& outline) {
+    const float line = ImGui::GetTextLineHeight(), side = 0.8f * line;
+    const ImVec2 start = ImGui::GetCursorScreenPos();
+    const ImVec2 from = {start.x, start.y + 0.15f * line}, to = {start.x + side, start.y + 0.15f * line + side};
+    ImGui::GetWindowDrawList()->AddRectFilled(from, to, ImGui::GetColorU32(colour), 3);
+    ImGui::GetWindowDrawList()->AddRect(from, to, ImGui::GetColorU32(outline), 3);
+    ImGui::Dummy({side, line});
+    ImGui::SameLine(0, 5);
+}
+
 void draw_tiles(const std::vector<Tile>& tiles, const Palette& colours, ImFont* number_font) {
     for (size_t i = 0; i < tiles.size(); ++i) {
         const auto& [number, title, colour] = tiles[i];
@@ -60,6 +70,7 @@ void draw_tiles(const std::vector<Tile>& tiles, const Palette& colours, ImFont* 
         ImGui::PopFont();
         const float width = std::max({ImGui::CalcTextSize(title.c_str()).x, number_width, least}) + 28;
         if (i > 0) ImGui::SameLine();
+        if (i > 0 && ImGui::GetContentRegionAvail().x < width) ImGui::NewLine();
         ImGui::PushStyleColor(ImGuiCol_ChildBg, colours.panel);
         ImGui::BeginChild(fmt::format("tile {}", i).c_str(), {width, 3.9f * ImGui::GetFontSize()}, true,
                           ImGuiWindowFlags_NoScrollbar);
@@ -84,6 +95,12 @@ void wrapped_text(std::string_view text) {
     ImGui::PushTextWrapPos(0);
     ImGui::TextUnformatted(text.data(), text.data() + text.size());
     ImGui::PopTextWrapPos();
+}
+
+void note_text(std::string_view text, const Palette& colours) {
+    ImGui::PushStyleColor(ImGuiCol_Text, colours.soft);
+    wrapped_text(text);
+    ImGui::PopStyleColor();
 }
 
 void right_text(std::string_view text) {

@@ -45,18 +45,23 @@ void divided_bar(const std::vector<BarPart>& parts, float height, float width);
 /// The same over the rest of the line, divided as the verdicts are.
 void verdict_bar(const Counts& counts, float height, const Palette& colours);
 
+/// The box of a legend, before its text on the same line.
+void legend_box(const ImVec4& colour, const ImVec4& outline);
+
 /// A number in a box, with its title below.
 struct Tile {
     std::string number, title;
     ImVec4 colour;
 };
-/// In a row.
+/// In rows.
 void draw_tiles(const std::vector<Tile>& tiles, const Palette& colours, ImFont* number_font);
 
 /// Texts as they are: no character of them has a meaning.
 void text(std::string_view text);
 void coloured_text(std::string_view text, const ImVec4& colour);
 void wrapped_text(std::string_view text);
+/// What a view shows, above it.
+void note_text(std::string_view text, const Palette& colours);
 /// A number at the right end of a table's cell.
 void right_text(std::string_view text);
 /// A text that ends in dots if it is wider; true if it is.
