@@ -126,8 +126,8 @@ inline double log_of_powers(double sum) { return std::log(sum); }
 inline Inexact log_of_powers(const Inexact& sum) {
     return Inexact::rounded(std::log(sum.value), std::log1p(sum.error / sum.value), 6);
 }
-/// `x` of what lies from 0 to 1, but for roundings, whatever its error. Where it may overflow on the way, it may be
-/// anything.
+/// A number that lies from 0 to 1, but for roundings, however large its error is; anything where it may overflow on the
+/// way.
 inline Inexact from_0_to_1(const Inexact& x, bool may_overflow) {
     if (may_overflow) return x;
     return {x.value, std::min(x.error, Inexact::rounded(1, std::max(x.value, 1 - x.value)).error)};
