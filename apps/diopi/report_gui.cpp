@@ -54,7 +54,7 @@ Result<std::string> journal_to_follow(const std::string& run) {
 /// The files of a run: its journal and its kept reports, or the one that the place names.
 Status choose_files(const std::string& place, WindowOptions& window) {
     window.place = place;
-    if (place.ends_with(".json") && !std::filesystem::is_directory(place)) {
+    if (names_kept_report(place)) {
         window.reports = place;
         return {};
     }

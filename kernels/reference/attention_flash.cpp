@@ -276,10 +276,10 @@ struct Powers {
             const T base = most == T(-kInfinity) ? 0.0 : exact(most);
             Sum<T> sum, uncapped_sum;
             for (int64_t j = 0; j < s.keys; ++j) {
-                const T score = s.at(i, j);
-                s.at(i, j) = s.sees(i, j) ? power_below(score, exact(base)) : T(0);
+                const T score = s.at(i, j), power = s.sees(i, j) ? exp(score - base) : T(0);
+                s.at(i, j) = s.sees(i, j) ? capped_power(power, score) : T(0);
                 sum += s.at(i, j);
-                if (s.sees(i, j)) uncapped_sum += exp(score - base);
+                uncapped_sum += power;
             }
             sums.push_back(sum.value());
             uncapped.push_back(uncapped_sum.value());

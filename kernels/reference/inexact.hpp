@@ -132,10 +132,15 @@ inline Inexact from_0_to_1(const Inexact& x, bool may_overflow) {
     if (may_overflow) return x;
     return {x.value, std::min(x.error, Inexact::rounded(1, std::max(x.value, 1 - x.value)).error)};
 }
-/// exp(x - m), m the largest of several x. Each plain computation subtracts the largest of its own.
-inline double power_below(double x, double most) { return std::exp(x - most); }
-inline Inexact power_below(const Inexact& x, double most) {
-    return from_0_to_1(exp(x - most), !std::isfinite(x.error));
+/// `power` is exp(x - m), m the largest of several x: each plain computation subtracts the largest of its own.
+inline double capped_power(double power, double) { return power; }
+inline Inexact capped_power(const Inexact& power, const Inexact& x) {
+    return from_0_to_1(power, !std::isfinite(x.error));
+}
+template <class T>
+T power_below(const T& x, double most) {
+    using std::exp;
+    return capped_power(exp(x - most), x);
 }
 /// One of these powers, divided by their sum.
 inline double share_of_powers(double power, double sum) { return power / sum; }

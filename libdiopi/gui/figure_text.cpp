@@ -10,7 +10,7 @@ namespace diopi {
 std::string scaled_text(double x, std::string_view unit) {
     constexpr std::pair<double, const char*> kPrefixes[] = {{1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}};
     for (const auto& [least, prefix] : kPrefixes) {
-        // What would be 1000 in three digits has the next prefix.
+        // A number that rounds to 1000 in three digits gets the next prefix.
         if (x >= 0.9995 * least) return fmt::format("{:.3g} {}{}", x / least, prefix, unit);
     }
     return fmt::format("{:.3g} {}", x, unit);

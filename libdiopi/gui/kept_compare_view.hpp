@@ -37,7 +37,8 @@ class KeptCompareView {
 
     [[nodiscard]] const KeptComparison& comparison() const { return comparison_; }
     [[nodiscard]] const std::vector<SkippedCalls>& skipped() const { return skipped_; }
-    /// Of all rows: compared tensors, those that differ, calls in only one capture.
+    /// The numbers of compared tensors, of those that differ, and of calls in only one capture; the filter does not
+    /// change them.
     [[nodiscard]] int64_t tensors() const { return tensors_; }
     [[nodiscard]] int64_t different() const { return different_; }
     [[nodiscard]] int64_t alone() const { return alone_; }

@@ -67,9 +67,13 @@ Status keep_report(const std::string& folder, const KeptReport& about, std::stri
     return write_file_atomically(path, text);
 }
 
-std::vector<std::string> kept_report_paths(const std::string& place) {
+bool names_kept_report(const std::string& place) {
     std::error_code ignored;
-    if (place.ends_with(".json") && !fs::is_directory(place, ignored)) return {place};
+    return place.ends_with(".json") && !fs::is_directory(place, ignored);
+}
+
+std::vector<std::string> kept_report_paths(const std::string& place) {
+    if (names_kept_report(place)) return {place};
     std::vector<std::string> paths;
     for (const std::string_view kind : kKeptKinds) paths.push_back(path_of(place, kind));
     return paths;

@@ -28,7 +28,10 @@ struct KeptReport {
 /// and keep_report() the time.
 Status keep_report(const std::string& folder, const KeptReport& about, std::string_view report);
 
-/// Where the reports of a place may be: a file for each kind in a folder, or `place` itself if it is a .json file.
+/// Whether a place is the file of one report, by its name: a folder may end in .json, too.
+[[nodiscard]] bool names_kept_report(const std::string& place);
+
+/// Where the reports of a place may be: a file for each kind in a folder, or `place` itself if it names a report.
 [[nodiscard]] std::vector<std::string> kept_report_paths(const std::string& place);
 
 /// Whether a folder has such a file; none is read.

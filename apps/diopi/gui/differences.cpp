@@ -44,12 +44,7 @@ void draw_difference_list(GuiState& state, const std::vector<DifferenceRow>& row
 
 void draw_difference_facts(const CompareRow& row, GuiState& state) {
     const Palette& colours = *state.colours;
-    ImGui::PushFont(state.fonts.title);
-    text(row.name);
-    ImGui::PopFont();
-    if (!ImGui::BeginTable("facts", 2, ImGuiTableFlags_ScrollY)) return;
-    ImGui::TableSetupColumn("title", ImGuiTableColumnFlags_WidthFixed, 10 * ImGui::GetFontSize());
-    ImGui::TableSetupColumn("value", ImGuiTableColumnFlags_WidthStretch);
+    if (!begin_facts(row.name, 10, state.fonts.title)) return;
     draw_fact("call", row.where, colours);
     draw_fact("layer", layers_of(row), colours);
     draw_fact("tensor", row.tensor, colours);

@@ -99,12 +99,7 @@ void draw_repeat(const Fault& fault, const GuiState& state) {
 }
 
 void draw_facts(const Fault& fault, GuiState& state) {
-    ImGui::PushFont(state.fonts.title);
-    text(fault.function);
-    ImGui::PopFont();
-    if (!ImGui::BeginTable("facts", 2, ImGuiTableFlags_ScrollY)) return;
-    ImGui::TableSetupColumn("title", ImGuiTableColumnFlags_WidthFixed, 8 * ImGui::GetFontSize());
-    ImGui::TableSetupColumn("value", ImGuiTableColumnFlags_WidthStretch);
+    if (!begin_facts(fault.function, 8, state.fonts.title)) return;
     draw_fact("case", fault.result->case_id, *state.colours);
     draw_fact("step", fault.step, *state.colours);
     draw_fact("verdict", name(fault.verdict), *state.colours);

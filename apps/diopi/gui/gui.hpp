@@ -32,7 +32,7 @@ enum class Tab {
     kFallback,
     kBisect
 };
-/// By the number of the tab.
+/// The name of each tab for --gui-tab; the index is the value of the Tab.
 inline constexpr std::array<const char*, 19> kTabNames = {"overview",
                                                           "failures",
                                                           "support",

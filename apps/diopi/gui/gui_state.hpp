@@ -66,7 +66,7 @@ void draw_course(GuiState& state);
 void draw_ulp(GuiState& state);
 void draw_compared_operators(GuiState& state);
 
-/// What stands above the views of a kept report: its command and its figures.
+/// These draw the command and the figures of a kept report, above its views.
 void draw_profile_head(GuiState& state);
 void draw_compare_head(GuiState& state);
 /// Whole tabs.

@@ -1,4 +1,4 @@
-/// What the tabs of kept reports begin with.
+/// The beginning of the tabs of kept reports.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-/// What plots share: axes, their grid, and dots that tell what they are.
+/// Parts of plots: axes with a grid, and dots with tooltips.
 #pragma once
 
 #include <imgui.h>

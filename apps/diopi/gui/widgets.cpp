@@ -138,6 +138,16 @@ void tooltip(std::string_view text) {
     ImGui::EndTooltip();
 }
 
+bool begin_facts(std::string_view heading, float title_width, ImFont* font) {
+    ImGui::PushFont(font);
+    text(heading);
+    ImGui::PopFont();
+    if (!ImGui::BeginTable("facts", 2, ImGuiTableFlags_ScrollY)) return false;
+    ImGui::TableSetupColumn("title", ImGuiTableColumnFlags_WidthFixed, title_width * ImGui::GetFontSize());
+    ImGui::TableSetupColumn("value", ImGuiTableColumnFlags_WidthStretch);
+    return true;
+}
+
 void draw_fact(const char* title, const std::string& value, const Palette& colours) {
     if (value.empty()) return;
     ImGui::TableNextRow();

@@ -60,7 +60,7 @@ void draw_tiles(const std::vector<Tile>& tiles, const Palette& colours, ImFont* 
 void text(std::string_view text);
 void coloured_text(std::string_view text, const ImVec4& colour);
 void wrapped_text(std::string_view text);
-/// What a view shows, above it.
+/// An explanation of a view, drawn above it.
 void note_text(std::string_view text, const Palette& colours);
 /// A number at the right end of a table's cell.
 void right_text(std::string_view text);
@@ -70,6 +70,9 @@ bool elided_text(std::string_view text, float width);
 void cell_text(const std::string& text);
 /// A text beside the mouse.
 void tooltip(std::string_view text);
+/// Draws a heading and begins a table of facts; false if nothing of it is visible. Titles have room for `title_width`
+/// letters of full size.
+[[nodiscard]] bool begin_facts(std::string_view heading, float title_width, ImFont* font);
 /// A row of a table of facts: its title, and its value; nothing for an empty one.
 void draw_fact(const char* title, const std::string& value, const Palette& colours);
 /// A command and a button that copies it.

@@ -7,7 +7,7 @@
 
 namespace diopi {
 
-/// What the open tab is about.
+/// The texts of that line; they describe the open tab.
 struct WindowHead {
     std::string subject;  ///< "cpu"
     std::string summary;  ///< "running: 120 of 400 cases", or that of a kept report
