@@ -11,9 +11,9 @@
 
 namespace diopi {
 
-CLI::Option* add_record_options(CLI::App& command, RecordFlags& flags, const std::string& names) {
+CLI::Option* add_record_options(CLI::App& command, RecordFlags& flags) {
     auto* record =
-        command.add_option(names, flags.file, "write the calls as a capture (docs/capture.md)")->type_name("FILE");
+        command.add_option("--record", flags.file, "write the calls as a capture (docs/capture.md)")->type_name("FILE");
     command
         .add_flag("--record-values", flags.values, "keep the values of inputs and outputs beside it, in an HDF5 file")
         ->needs(record);

@@ -20,7 +20,7 @@ struct RecordFlags {
 };
 
 /// Adds both flags; `names` are those of the first.
-CLI::Option* add_record_options(CLI::App& command, RecordFlags& flags, const std::string& names = "--record");
+CLI::Option* add_record_options(CLI::App& command, RecordFlags& flags);
 
 /// The recording of a subcommand. Its tool is the outermost one in a chain of this process or of workers that are
 /// forked from it.

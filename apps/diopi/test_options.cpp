@@ -175,7 +175,7 @@ void add_test_options(CLI::App& command, TestOptions& options) {
         ->type_name("DIR");
     command.add_option("--replay", options.replay, "run the call of a replay bundle again (docs/test.md)")
         ->type_name("FILE");
-    add_record_options(command, options.record, "--record,--capture")
+    add_record_options(command, options.record)
         ->excludes(command.get_option("--resume"))
         ->excludes(command.get_option("--find-order"));
     command.footer(kTestExamples);

@@ -31,10 +31,11 @@ struct WorkingFormat {
           largest(format.largest) {}
 };
 
+// Every operation reads these: the usual model of position-independent code would call a function each time.
 /// The working format of this thread's calculations with Inexact.
-inline thread_local WorkingFormat working_format;
+[[gnu::tls_model("initial-exec")]] inline thread_local WorkingFormat working_format;
 /// That of the tensors of the call, in which numbers may be kept between two steps.
-inline thread_local WorkingFormat kept_format;
+[[gnu::tls_model("initial-exec")]] inline thread_local WorkingFormat kept_format;
 
 struct Inexact {
     double value = 0;

@@ -130,6 +130,12 @@ T slope(double p, const T& apart, const T& distance, const T& steep) {
     return T(0) > apart ? -size : size;
 }
 
+/// Whether a factor is neither so small nor so large that its product has other errors than that of what it is made of.
+bool is_precise(double x) { return std::isnormal(x); }
+bool is_precise(const Inexact& x) {
+    return std::fabs(x.value) * working_format.roundoff >= working_format.least && std::isfinite(x.error);
+}
+
 /// grad_input sums over the points of input2, and over the matrices to which input1 is broadcast.
 diopiError_t distances_backward(diopiContextHandle_t ctx, std::string_view, diopiTensorHandle_t grad_input,
                                 diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input1,
@@ -156,6 +162,14 @@ diopiError_t distances_backward(diopiContextHandle_t ctx, std::string_view, diop
                     const T distance = T(saved[pair]);
                     const bool is_power = p != 1 && p != 2 && !std::isinf(p) && !(distance == T(0));
                     const T steep = is_power ? power(distance, p - 1) : T(1);
+                    const T share = p == 2 ? T(g[pair]) / distance : T(0);
+                    if (is_precise(share)) {
+                        // As below, with one division for all coordinates.
+                        for (int64_t k = 0; k < m; ++k) {
+                            sums[static_cast<size_t>(row + k)] += share * (T(a[k]) - T(b[k]));
+                        }
+                        continue;
+                    }
                     for (int64_t k = 0; k < m; ++k) {
                         const T apart = T(a[k]) - T(b[k]);
                         const T s =

@@ -1,6 +1,7 @@
 /// Orthogonal and triangular factors.
 #include <algorithm>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "kernels/entries/entries.hpp"
@@ -34,17 +35,30 @@ double make_reflection(int64_t n, double* x, double& tau) {
     return beta;
 }
 
+/// Columns that are reflected one after the other, so that they and the reflection's vector stay in a cache.
+constexpr int64_t kTogether = 16;
+
+/// Reflects columns [first, last) of `columns` by reflection j of `reflections`; each column has m elements.
+void reflect_columns(int64_t m, int64_t j, double* reflections, double tau, int64_t first, int64_t last,
+                     double* columns) {
+    double* v = reflections + j * m + j;
+    const double beta = std::exchange(v[0], 1);
+    for (int64_t c = first; c < last && tau != 0; ++c) reflect(m - j, v, tau, columns + c * m + j);
+    v[0] = beta;
+}
+
 /// Householder's reflections of a matrix (m, n), whose columns are one after the other in `columns`: these become R
 /// above and on the diagonal, and the vectors of the reflections below it.
 std::vector<double> triangularise(int64_t m, int64_t n, std::vector<double>& columns) {
-    std::vector<double> taus(static_cast<size_t>(std::min(m, n)));
-    for (int64_t j = 0; j < std::min(m, n); ++j) {
-        double* v = columns.data() + j * m + j;
-        double& tau = taus[static_cast<size_t>(j)];
-        const double beta = make_reflection(m - j, v, tau);
-        v[0] = 1;
-        for (int64_t c = j + 1; c < n && tau != 0; ++c) reflect(m - j, v, tau, columns.data() + c * m + j);
-        v[0] = beta;
+    const int64_t reflections = std::min(m, n);
+    std::vector<double> taus(static_cast<size_t>(reflections));
+    for (int64_t first = 0; first < n; first += kTogether) {
+        const int64_t last = std::min(first + kTogether, n);
+        for (int64_t j = 0; j < std::min(last, reflections); ++j) {
+            double *v = columns.data() + j * m + j, &tau = taus[static_cast<size_t>(j)];
+            if (j >= first) *v = make_reflection(m - j, v, tau);
+            reflect_columns(m, j, columns.data(), tau, std::max(first, j + 1), last, columns.data());
+        }
     }
     return taus;
 }
@@ -54,10 +68,11 @@ std::vector<double> orthogonal(int64_t m, int64_t width, std::vector<double>& re
                                const std::vector<double>& taus) {
     std::vector<double> q(static_cast<size_t>(m * width), 0.0);
     for (int64_t c = 0; c < width; ++c) q[static_cast<size_t>(c * m + c)] = 1;
-    for (auto j = std::ssize(taus) - 1; j >= 0; --j) {
-        double* v = reflections.data() + j * m + j;
-        v[0] = 1;
-        for (int64_t c = j; c < width; ++c) reflect(m - j, v, taus[static_cast<size_t>(j)], q.data() + c * m + j);
+    for (int64_t first = 0; first < width; first += kTogether) {
+        const int64_t last = std::min(first + kTogether, width);
+        for (int64_t j = std::min(std::ssize(taus), last) - 1; j >= 0; --j) {
+            reflect_columns(m, j, reflections.data(), taus[static_cast<size_t>(j)], std::max(first, j), last, q.data());
+        }
     }
     return q;
 }

@@ -138,6 +138,7 @@ diopiError_t randperm(diopiContextHandle_t, std::string_view, diopiTensorHandle_
                       diopiGeneratorHandle_t generator) {
     return kernel([&] {
         if (n < 0) refuse("n is " + std::to_string(n) + ", wanted 0 or more");
+        require_shape("out", view_of(out).shape, Shape{n});
         const Sequence sequence(generator);
         const std::vector<uint32_t> words = sequence.words(2 * n);
         std::vector<int64_t> order(static_cast<size_t>(n));
@@ -147,7 +148,6 @@ diopiError_t randperm(diopiContextHandle_t, std::string_view, diopiTensorHandle_
         }
         in_kind(view_of(out).dtype, [&](auto zero) {
             Output<decltype(zero)> y(out, "out");
-            require_shape("out", y.shape(), Shape{n});
             for (int64_t i = 0; i < n; ++i) y[i] = static_cast<double>(order[static_cast<size_t>(i)]);
             y.store();
         });

@@ -80,3 +80,13 @@ TEST_CASE("bernoulli of 0 and 1 is certain, and other numbers are refused", "[re
     CHECK(reference::diopiBernoulliInp(context(), make({1}, Dtype::int32).get(), &generator) == diopiDtypeNotSupported);
     CHECK(generator.offset == offset);
 }
+
+TEST_CASE("randperm refuses an n that out has no place for, before it takes memory for it", "[reference][randperm]") {
+    Generator generator;
+    const auto permute = [&](int64_t n) {
+        return reference::diopiRandperm(context(), make({4}, Dtype::int64).get(), n, &generator);
+    };
+    CHECK(permute(int64_t{1} << 40) == diopiErrorOccurred);
+    CHECK(last_error() == "out has shape (4,), wanted (1099511627776,)");
+    CHECK(permute(4) == diopiSuccess);
+}

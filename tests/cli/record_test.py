@@ -62,11 +62,11 @@ class RecordTest(ProgramTest):
         self.expect(0, "profile", "--capture", "a.json", *REPLAY)
         self.expect(0, "compare", "--capture", "a.json", out="add.Tensor")
 
-    def test_one_case_of_the_shipped_ones_under_the_name_of_the_issue(self):
+    def test_one_case_of_the_shipped_ones(self):
         cases = self.expect(0, "test", "--fname", "add", "--filter-dtype", "float16", "--json", "--run", "all")
         self.assertGreater(cases.json["counts"]["passed"], 0)
         case = self.journal("all")[1][0]["case"]
-        self.expect(0, "test", "--fname", "add", "--case", case, "--capture", "a.json")
+        self.expect(0, "test", "--fname", "add", "--case", case, "--record", "a.json")
         self.expect(0, "profile", "--capture", "a.json", *REPLAY)
         self.expect(0, "compare", "--capture", "a.json")
 
