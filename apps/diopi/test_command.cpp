@@ -11,6 +11,7 @@
 #include <set>
 
 #include "bundle_origin.hpp"
+#include "capture_source.hpp"
 #include "cases/device_config.hpp"
 #include "commands.hpp"
 #include "conformance/conformance.hpp"
@@ -21,6 +22,7 @@
 #include "journal/journal.hpp"
 #include "options.hpp"
 #include "order_command.hpp"
+#include "replay/capture_cases.hpp"
 #include "replay_command.hpp"
 #include "report/collection.hpp"
 #include "report/console.hpp"
@@ -122,6 +124,38 @@ ReplayCommand replay_of(const TestOptions& options) {
         if (!fits && replay.misplaced.empty()) replay.misplaced = name;
     }
     return replay;
+}
+
+/// Refuses options of the cases of files: the calls of a capture have their own tensors and values.
+Status refuse_for_capture(const TestOptions& options) {
+    constexpr std::array kOthers = {"--model",        "--cases",     "--level",     "--time",     "--fill",
+                                    "--captured",     "--empty",     "--zero-dim",  "--strided",  "--four-bytes",
+                                    "--wide",         "--nhwc",      "--suite",     "--in-order", "--shrink",
+                                    "--host-strides", "--unaligned", "--find-order"};
+    for (const std::string& name : options.given) {
+        if (std::ranges::find(kOthers, name) == kOthers.end()) continue;
+        return bad_input(name + " cannot be used with --capture, whose calls have their own tensors; leave it out");
+    }
+    return {};
+}
+
+/// The chosen calls of --capture.
+Result<std::vector<Case>> cases_of_capture(const TestOptions& options, const CaseChoice& choice) {
+    if (Status s = refuse_for_capture(options); !s.ok()) return s.error();
+    auto loaded = load_capture(options.capture, options.common);
+    if (!loaded.ok()) return loaded.error();
+    auto cases = capture_cases((*loaded)->capture, *(*loaded)->replay);
+    if (!cases.ok()) return cases;
+    std::vector<std::string> ids;
+    std::ranges::transform(*cases, std::back_inserter(ids), &Case::id);
+    if (const std::string* unknown = choice.ids.unmatched(ids)) {
+        return bad_input("no call of the capture is like '" + *unknown + "'; --collect-only lists them");
+    }
+    std::erase_if(*cases, [&](const Case& c) {
+        return !choice.ids.matches(c.id()) || !choice.ops.matches(c.op) || !choice.expression.matches(c);
+    });
+    if (cases->empty()) return bad_input("no call of the capture is all that the options ask for; leave one out");
+    return cases;
 }
 
 /// Makes --save-failures ready for the run.
@@ -238,8 +272,9 @@ class TestRun {
         choice->generated = CaseChoice::Generated::kAll;
         choice->seed = common.seed;
         choice_ = *choice;
-        auto cases = options_.in_order.empty() ? choose_cases(*choice, target_.backend())
-                                               : choose_cases_in_order(*choice, options_.in_order, target_.backend());
+        auto cases = !options_.capture.empty()   ? cases_of_capture(options_, *choice)
+                     : options_.in_order.empty() ? choose_cases(*choice, target_.backend())
+                                                 : choose_cases_in_order(*choice, options_.in_order, target_.backend());
         if (!cases.ok()) return cases.status();
         cases_ = std::move(*cases);
         keep_implemented(common, target_.backend(), cases_);
@@ -299,7 +334,7 @@ class TestRun {
                            repeat_text(options_),
                            figures_,
                            own_tolerances_};
-        figures.without_hard_cases = operators_without_hard_cases(cases_);
+        if (options_.capture.empty()) figures.without_hard_cases = operators_without_hard_cases(cases_);
         const int64_t most = conformance_.max_failures;
         const bool has_failed = most > 0 && failures_ >= most;
         const bool has_end = !options_.budget.empty() || has_failed;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "capture_source.hpp"
 #include "core/suggest.hpp"
 #include "report/error_report.hpp"
 #include "validators.hpp"
@@ -18,6 +19,7 @@ constexpr const char* kTestExamples =
     "Examples:\n"
     "  diopi test --fname add --filter-dtype float64   every case of add without float64\n"
     "  diopi test --model resnet50                     the calls of ResNet-50's training\n"
+    "  diopi test --capture decoder                    the calls of a capture, each on its own\n"
     "  diopi test --case ops/relu.relu.3               one case again\n"
     "  diopi test --suite runtime                      the device, streams, tensors, generators\n"
     "  diopi test --fname linear --fill exact          whole numbers, whose sums of products are exact\n"
@@ -108,6 +110,7 @@ std::string repeat_text(const TestOptions& options) {
     std::string text = repeat_options(options.common);
     const auto append = [&](const std::string& part) { text += (text.empty() ? "" : " ") + part; };
     if (const std::string target = repeat_target_options(options.target); !target.empty()) append(target);
+    if (!options.capture.empty()) append("--capture " + shell_quoted(options.capture));
     if (const std::string variants = repeat_variants(options.variants); !variants.empty()) append(variants);
     if (options.accuracy != "classes") append("--accuracy " + options.accuracy);
     if (options.checks != TestOptions().checks) append(fmt::format("--checks {}", fmt::join(options.checks, " ")));
@@ -175,6 +178,7 @@ void add_test_options(CLI::App& command, TestOptions& options) {
         ->type_name("DIR");
     command.add_option("--replay", options.replay, "run the call of a replay bundle again (docs/test.md)")
         ->type_name("FILE");
+    add_capture_option(command, options.capture);
     add_record_options(command, options.record)
         ->excludes(command.get_option("--resume"))
         ->excludes(command.get_option("--find-order"));

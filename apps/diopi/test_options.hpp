@@ -48,6 +48,7 @@ struct TestOptions {
     std::vector<std::string> in_order;
     std::string save_failures;
     std::string replay;
+    std::string capture;
     RecordFlags record;
     std::vector<std::string> given;  ///< options on the command line, by name
 };

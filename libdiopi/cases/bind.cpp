@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "cases/coerce.hpp"
+#include "cases/recorded_call.hpp"
 #include "core/suggest.hpp"
 #include "runtime/device.hpp"
 
@@ -378,6 +379,7 @@ const Arg* arg_of(const Row& row, const CaseTensor& tensor) {
 }
 
 Result<CaseRows> rows_for(const Case& c) {
+    if (c.recorded != nullptr) return CaseRows{.forward = c.recorded->call.row};
     const auto candidates = rows_of(c.op);
     if (candidates.empty()) return not_implemented("the standard has no operator '" + c.op + "'");
     CaseRows rows;
@@ -403,7 +405,18 @@ Result<CaseRows> rows_for(const Case& c) {
     return rows;
 }
 
+const char* step_of(const Row& row) {
+    if (row.variant == Variant::inplace) return "inplace";
+    return row.variant == Variant::backward ? "backward" : "forward";
+}
+
+Result<std::vector<OutputSpec>> outputs_of(Call& call, const Case& c) {
+    if (c.recorded != nullptr) return c.recorded->outputs;
+    return infer(call, hints_of(c));
+}
+
 Result<Call> bind_call(const Row& row, const Case& c, const CaseTensors& tensors) {
+    if (c.recorded != nullptr) return c.recorded->call;
     Call call(row);
     const auto args = row.args();
     for (size_t i = 0; i < args.size(); ++i) {

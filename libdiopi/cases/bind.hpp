@@ -16,7 +16,8 @@ namespace diopi {
 /// The tensors of a case by argument name: one tensor, or the elements of a list; empty for an absent argument.
 using CaseTensors = std::vector<std::pair<std::string, TensorList>>;
 
-/// The rows of a case's functions. Null where the standard has no such function.
+/// The rows of a case's functions. Null where the standard has no such function. That of a recorded call, whatever its
+/// step, is `forward`, alone.
 struct CaseRows {
     const Row* forward = nullptr;  ///< takes the case's arguments and makes the outputs
     const Row* inplace = nullptr;
@@ -44,6 +45,9 @@ struct CaseRows {
 
 /// keepdim, dtype and four_bytes of the case, if it states them.
 [[nodiscard]] ResultHints hints_of(const Case& c);
+
+/// The outputs of the case's call: as they were recorded, or as infer() says.
+[[nodiscard]] Result<std::vector<OutputSpec>> outputs_of(Call& call, const Case& c);
 
 /// A gradient that a backward function takes, and its forward output: positions of arguments.
 struct IncomingGradient {

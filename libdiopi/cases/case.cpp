@@ -41,7 +41,7 @@ std::string BadCall::text() const {
 }
 
 std::string Case::id() const {
-    if (suite == kBadSuite) return fmt::format("{}/{}.{}", suite, op, index);
+    if (suite == kBadSuite || recorded != nullptr) return fmt::format("{}/{}.{}", suite, op, index);
     const bool is_hard = suite == kHardSuite;
     return suite + "/" + (is_hard ? op : group) + "." + (is_hard ? group : op) + "." + std::to_string(index);
 }

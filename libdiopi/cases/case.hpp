@@ -119,9 +119,11 @@ inline constexpr std::string_view kHardSuite = "hard";
 /// The suite of bad calls (conformance/bad_calls.hpp).
 inline constexpr std::string_view kBadSuite = "bad";
 
+struct RecordedCall;
+
 /// One expanded case. The same files and the same index give the same case on every machine.
 struct Case {
-    std::string suite;      ///< "ops", "hard", or the model's name
+    std::string suite;      ///< "ops", "hard", or the name of the model or capture
     std::string group;      ///< name of its group in the case file
     std::string op;         ///< operator name as schema rows have it
     int64_t index = 0;      ///< position among the cases of (suite, group, op)
@@ -144,11 +146,13 @@ struct Case {
     /// The choices that made a hard case, by factor (hard/hard_cases.hpp), such as {"layout", "first transposed"}.
     std::vector<std::pair<std::string, std::string>> choices;
     bool varied = false;  ///< its tensors are not those of the case file: no stored baseline fits
+    /// The only call of a case of a capture, with its tensors; null for a case of a file.
+    std::shared_ptr<const RecordedCall> recorded;
     /// The change of the only call of a case of bad calls, which the library should refuse.
     std::optional<BadCall> bad;
 
     /// "ops/pointwise_binary.add.17": what --case accepts and every report prints. "hard/add.0.17" for a hard case,
-    /// whose group is the seed, "bad/add.3" for a bad call.
+    /// whose group is the seed, "bad/add.3" for a bad call, "resnet18/add.17" for call 17 of a capture.
     [[nodiscard]] std::string id() const;
     /// The whole case as text: two cases with the same fingerprint make the same calls.
     [[nodiscard]] std::string fingerprint() const;

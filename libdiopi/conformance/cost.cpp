@@ -67,7 +67,7 @@ class Estimate {
     void count_forward(const Row& row) {
         auto call = bind_call(row, case_, tensors_);
         if (!call.ok()) return;
-        const auto outputs = infer(*call, hints_of(case_));
+        const auto outputs = outputs_of(*call, case_);
         if (outputs.ok()) count_results(*call, *outputs);
     }
 

@@ -1,7 +1,5 @@
 #include "profile/profile.hpp"
 
-#include <omp.h>
-
 #include <algorithm>
 #include <chrono>
 #include <limits>
@@ -14,6 +12,7 @@
 #include "profile_data/profile_json.hpp"
 #include "step/steps.hpp"
 #include "timing/roofs.hpp"
+#include "worker/one_thread.hpp"
 #include "worker/unusable_device.hpp"
 #include "worker/worker_pool.hpp"
 #include "worker/worker_setup.hpp"
@@ -187,14 +186,12 @@ class CaseProfiling {
     /// Draws inputs once for all passes if memory allows; workers are forked from this process, which must have no
     /// threads.
     void draw() {
-        const int threads = omp_get_max_threads();
-        omp_set_num_threads(1);
+        const OneThread one_thread;
         int64_t kept = 0;
         for (size_t i = 0; i < cases_.size() && kept <= kMostKept && !interrupted(); ++i) {
             drawn_[i].draw(cases_[i], options_);
             kept += drawn_[i].bytes();
         }
-        omp_set_num_threads(threads);
     }
 
     // Functions that run in the worker.

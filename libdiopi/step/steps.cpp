@@ -7,6 +7,7 @@
 
 #include "call/tensors.hpp"
 #include "cases/draw.hpp"
+#include "cases/recorded_call.hpp"
 #include "core/convert.hpp"
 #include "step/duplicates.hpp"
 
@@ -109,6 +110,7 @@ Error CaseSteps::other_kind(const std::string& input, Dtype stored, Dtype wanted
 }
 
 Status CaseSteps::take_inputs(uint64_t seed) {
+    if (case_->recorded != nullptr) return {};
     for (const CaseTensor& tensor : case_->tensors) {
         const auto other = std::ranges::find(tensors_, tensor.same_as, [](const auto& each) { return each.first; });
         if (!tensor.absent && other != tensors_.end()) {
@@ -150,6 +152,7 @@ Status CaseSteps::take_stored_inputs() {
 }
 
 std::vector<std::string> CaseSteps::names() const {
+    if (case_->recorded != nullptr) return {std::string(step_of(*case_->recorded->call.row))};
     std::vector<std::string> names = {"forward"};
     if (case_->inplace) names.emplace_back("inplace");
     if (case_->backward) names.emplace_back("backward");
@@ -173,6 +176,10 @@ void CaseSteps::lend_generators(Call& call) {
 }
 
 Result<Step> CaseSteps::plan(const std::string& name) {
+    if (case_->recorded != nullptr) {
+        const char* suffix = name == "inplace" ? "_inp" : name == "backward" ? "_backward" : "";
+        return plan_forward(*rows_.forward, name, case_->op + suffix);
+    }
     if (name == "backward") return plan_backward();
     const bool direct = name == "forward";
     const Row* row = direct && rows_.forward != nullptr ? rows_.forward : rows_.inplace;
@@ -183,7 +190,7 @@ Result<Step> CaseSteps::plan(const std::string& name) {
 Result<Step> CaseSteps::plan_forward(const Row& row, const std::string& name, const std::string& function) {
     auto call = bind_call(row, *case_, tensors_);
     if (!call.ok()) return call.error();
-    auto outputs = infer(*call, hints_of(*case_));
+    auto outputs = outputs_of(*call, *case_);
     if (!outputs.ok()) return outputs.error();
     lend_generators(*call);
     return Step{name, function, std::move(*call), std::move(*outputs)};

@@ -53,7 +53,7 @@ class CaseSteps final : public Expectations {
     [[nodiscard]] static Result<std::unique_ptr<CaseSteps>> create(const Case& c, uint64_t seed,
                                                                    const CaseBaseline* baseline);
 
-    /// "forward", then "inplace" and "backward" if the case has them.
+    /// "forward", then "inplace" and "backward" if the case has them; the step of a recorded call.
     [[nodiscard]] std::vector<std::string> names() const;
     [[nodiscard]] Result<Step> plan(const std::string& name);
     [[nodiscard]] Result<std::vector<ArgTensor>> expected(const Step& step) override;

@@ -101,7 +101,7 @@ class ProgramTest(unittest.TestCase):
     LEVEL = ["--level", "1"]
 
     def start(self, *args, faults="", env=None, preexec=None):
-        others = {"--level", "--replay", "--suite", "--help", "--case", "--cases"}
+        others = {"--level", "--replay", "--suite", "--help", "--case", "--cases", "--capture"}
         if args[:1] == ("test",) and not others & set(args):
             args = ("test", *self.LEVEL, *args[1:])
         full = {key: value for key, value in os.environ.items() if key not in ("COLUMNS", "NO_COLOR")}

@@ -1,0 +1,20 @@
+/// A process that forks workers must have started no threads.
+#pragma once
+
+#include <omp.h>
+
+namespace diopi {
+
+/// While it lives, kernels run on the calling thread alone.
+class OneThread {
+ public:
+    OneThread() : before_(omp_get_max_threads()) { omp_set_num_threads(1); }
+    ~OneThread() { omp_set_num_threads(before_); }
+    OneThread(const OneThread&) = delete;
+    OneThread& operator=(const OneThread&) = delete;
+
+ private:
+    int before_;
+};
+
+}  // namespace diopi
