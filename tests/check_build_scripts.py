@@ -66,6 +66,18 @@ class BuildScriptsTest(unittest.TestCase):
         self.assertEqual(self.commands_of(".ci/run")[0], "cmake --preset release -DDIOPI_CUDA=ON -DDIOPI_TORCH=ON")
         self.assertEqual(self.commands_of("scripts/test.sh")[0], "cmake --preset release")
 
+    def test_named_parts_of_the_long_tests_run_alone_after_the_set_up(self):
+        part = ["cmake --preset asan", "cmake --build build/asan --target unit_tests diopi"]
+        commands = self.commands_of("scripts/test.sh", "--full", "asan")
+        self.assertEqual(commands[:4], ["cmake --preset release", "cmake --build build/release", *part])
+        self.assertEqual([command.split()[0] for command in commands[4:]], ["ctest"])
+        self.assertIn("--test-dir build/asan", commands[4])
+        for wrong in (["asan"], ["--full", "assan"], ["--ful"]):
+            run = subprocess.run([self.folder / "tree/scripts/test.sh", *wrong], capture_output=True, text=True,
+                                 env=self.environment())
+            self.assertEqual(run.returncode, 2)
+            self.assertIn("the parts: asan headers", run.stderr)
+
     def test_a_driver_is_the_library_that_the_loader_finds(self):
         def found(path):
             return subprocess.run([CMAKE, "-P", SOURCE / "cmake/cuda_driver.cmake"], capture_output=True, text=True,
