@@ -20,7 +20,10 @@ Result<std::string> path_of(const std::string& file, const CommonOptions& option
     const std::string& name = file.empty() ? options.model : file;
     if (name.empty()) return bad_input("nothing to run: give --capture FILE, or one of " + list);
     if (std::ranges::find(known, name) != known.end()) return shipped_capture_path(name, options);
-    if (!file.empty()) return file;
+    if (!file.empty()) {
+        const std::string hint = fs::exists(file) ? "" : did_you_mean(file, known);
+        return hint.empty() ? Result<std::string>(file) : bad_input("--capture: there is no file " + file + hint);
+    }
     return bad_input(
         fmt::format("there is no capture of '{}'{}; there are: {}", name, did_you_mean(name, known), list));
 }

@@ -66,7 +66,9 @@ class CaptureCasesTest(ProgramTest):
                     err="no call of the capture is like 'mine/relu.3'; --collect-only lists them")
         self.expect(2, "test", "--capture", "mine.json", "--case", "mine/relu.1", "--fname", "add",
                     err="no call of the capture is all that the options ask for")
-        self.expect(2, "test", "--capture", "none.json", err="none.json")
+        self.expect(2, "test", "--capture", "none.json", err="cannot read none.json")
+        for command in ("test", "compare", "profile"):
+            self.expect(2, command, "--capture", "decodr", err="there is no file decodr (did you mean 'decoder'?)")
 
 
 if __name__ == "__main__":
