@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "core/one_thread.hpp"
 #include "kernels/cpu/onednn_api.hpp"
 #include "kernels/cpu/threads.hpp"
 

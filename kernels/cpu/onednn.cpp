@@ -102,9 +102,6 @@ const dnnl::primitive_attr& onednn_attr() {
     return attr;
 }
 
-OneThread::OneThread() : before_(omp_get_max_threads()) { omp_set_num_threads(1); }
-OneThread::~OneThread() { omp_set_num_threads(before_); }
-
 Plan::Plan(const dnnl::primitive_desc_base& desc, const dnnl::primitive& primitive, std::span<const Operand> operands)
     : primitive_(primitive) {
     const dnnl::memory::desc scratchpad = desc.query_md(dnnl::query::scratchpad_md);

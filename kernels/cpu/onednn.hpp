@@ -22,18 +22,6 @@ namespace diopi::cpu {
 /// Attributes under which the caller provides the scratchpad.
 [[nodiscard]] const dnnl::primitive_attr& onednn_attr();
 
-/// While it lives, OpenMP and oneDNN use one thread in this thread.
-class OneThread {
- public:
-    OneThread();
-    ~OneThread();
-    OneThread(const OneThread&) = delete;
-    OneThread& operator=(const OneThread&) = delete;
-
- private:
-    int before_;
-};
-
 /// oneDNN's name of an element type.
 template <class T>
 constexpr dnnl::memory::data_type kDataType;

@@ -7,12 +7,12 @@
 #include <random>
 
 #include "call/tensors.hpp"
+#include "core/one_thread.hpp"
 #include "intercept/call_copy.hpp"
 #include "profile/profile_sampler.hpp"
 #include "profile_data/profile_json.hpp"
 #include "step/steps.hpp"
 #include "timing/roofs.hpp"
-#include "worker/one_thread.hpp"
 #include "worker/unusable_device.hpp"
 #include "worker/worker_pool.hpp"
 #include "worker/worker_setup.hpp"

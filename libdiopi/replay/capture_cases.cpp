@@ -11,10 +11,10 @@
 #include "call/tensors.hpp"
 #include "cases/bind.hpp"
 #include "cases/recorded_call.hpp"
+#include "core/one_thread.hpp"
 #include "core/strided.hpp"
 #include "intercept/call_copy.hpp"
 #include "intercept/tensor_text.hpp"
-#include "worker/one_thread.hpp"
 
 namespace diopi {
 

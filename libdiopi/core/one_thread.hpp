@@ -1,11 +1,11 @@
-/// A process that forks workers must have started no threads.
+/// One thread for a while: a process that forks workers must have started no others, and small work is quicker.
 #pragma once
 
 #include <omp.h>
 
 namespace diopi {
 
-/// While it lives, kernels run on the calling thread alone.
+/// While it lives, this thread starts no others: OpenMP, and so oneDNN, uses it alone.
 class OneThread {
  public:
     OneThread() : before_(omp_get_max_threads()) { omp_set_num_threads(1); }
