@@ -47,7 +47,8 @@ bool takes_tensor(const Row& row, const CaseTensor& tensor) {
     if (arg == nullptr || arg->is_output) return false;
     if (!tensor.list.empty()) return arg->is_tensor_list();
     if (tensor.absent) return arg->optional;
-    return tensor.is_list ? arg->is_tensor_list() : arg->is_tensor();
+    // One tensor also stands for a list of one.
+    return arg->is_tensor_list() || (arg->is_tensor() && !tensor.is_list);
 }
 
 /// Whether another function of the operator takes the parameter.

@@ -50,6 +50,20 @@ TEST_CASE("a case states the contrary of a negated argument under its alias") {
     }
 }
 
+TEST_CASE("one tensor stands for a list of one, and a list for no single tensor") {
+    Case c = make_case("index", {case_tensor("input", {5, 4}), case_tensor("indices", {5}, Dtype::boolean)}, {});
+    REQUIRE(rows_for(c).ok());
+    auto call = bind_call(*find_row("diopiIndex"), c, shape_tensors(c));
+    REQUIRE(call.ok());
+    const auto* list = std::get_if<TensorList>(&(*call)["indices"]);
+    REQUIRE(list != nullptr);
+    REQUIRE(list->size() == 1);
+    CHECK(list->front()->shape == Shape{5});
+    CHECK(std::get<int64_t>((*call)["nums"]) == 1);
+    c.tensors[0].is_list = true;
+    CHECK_FALSE(rows_for(c).ok());
+}
+
 TEST_CASE("the absent index tensors of a case are the dims that the others leave") {
     CaseTensor first = case_tensor("idx1", {1}, Dtype::int64), none = case_tensor("idx2", {}), last;
     last = case_tensor("idx3", {5, 6}, Dtype::boolean);

@@ -24,6 +24,10 @@ class SelectionTest(ProgramTest):
         self.assertEqual(self.operators("log1*", "*g_softmax"), {"log10", "log1p", "log_softmax"})
         self.assertIn("softmax", self.operators("all"))
 
+    def test_the_cases_of_every_model_can_be_planned(self):
+        collected = self.expect(0, "test", "--model", "all", "--collect-only").out
+        self.assertIn("10537 cases, 10537 would run", collected)
+
     def test_each_subcommand_takes_operators_without_an_option(self):
         self.write("mine.json", case_file(group("mine", [[4]], ops=("add", "mul", "sub"))))
         few = ["add", "--fname", "mul", "--cases", "mine.json"]
