@@ -19,7 +19,7 @@ struct RecordFlags {
     bool values = false;  ///< --record-values
 };
 
-/// Adds both flags; `names` are those of the first.
+/// Adds both flags; returns --record.
 CLI::Option* add_record_options(CLI::App& command, RecordFlags& flags);
 
 /// The recording of a subcommand. Its tool is the outermost one in a chain of this process or of workers that are

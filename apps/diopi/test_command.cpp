@@ -128,15 +128,14 @@ ReplayCommand replay_of(const TestOptions& options) {
 
 /// Refuses options of the cases of files: the calls of a capture have their own tensors and values.
 Status refuse_for_capture(const TestOptions& options) {
-    constexpr std::array kOthers = {"--model",        "--cases",     "--level",     "--time",     "--fill",
-                                    "--captured",     "--empty",     "--zero-dim",  "--strided",  "--four-bytes",
-                                    "--wide",         "--nhwc",      "--suite",     "--in-order", "--shrink",
-                                    "--host-strides", "--unaligned", "--find-order"};
-    for (const std::string& name : options.given) {
-        if (std::ranges::find(kOthers, name) == kOthers.end()) continue;
-        return bad_input(name + " cannot be used with --capture, whose calls have their own tensors; leave it out");
-    }
-    return {};
+    constexpr std::array kOthers = {"--model", "--cases",    "--level",  "--time",
+                                    "--suite", "--in-order", "--shrink", "--find-order"};
+    const auto is_other = [&](const std::string& name) { return std::ranges::find(kOthers, name) != kOthers.end(); };
+    const auto other = std::ranges::find_if(options.given, is_other);
+    const std::string variants = repeat_variants(options.variants);
+    if (other == options.given.end() && variants.empty()) return {};
+    const std::string name = other != options.given.end() ? *other : variants.substr(0, variants.find(' '));
+    return bad_input(name + " cannot be used with --capture, whose calls have their own tensors; leave it out");
 }
 
 /// The chosen calls of --capture.

@@ -130,7 +130,8 @@ T slope(double p, const T& apart, const T& distance, const T& steep) {
     return T(0) > apart ? -size : size;
 }
 
-/// Whether a factor is neither so small nor so large that its product has other errors than that of what it is made of.
+/// Whether the factor is a normal number, far enough from the smallest one: then a product with it has no error beside
+/// the roundings.
 bool is_precise(double x) { return std::isnormal(x); }
 bool is_precise(const Inexact& x) {
     return std::fabs(x.value) * working_format.roundoff >= working_format.least && std::isfinite(x.error);

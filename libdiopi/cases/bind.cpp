@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 
+#include "call/arg_kind.hpp"
 #include "cases/coerce.hpp"
 #include "cases/recorded_call.hpp"
 #include "core/suggest.hpp"
@@ -68,8 +69,6 @@ bool takes_param(const Row& row, const std::string& name, const Param& param) {
     if (is_null(param)) return arg->optional || arg->has_default;
     return arg->is_listed || (!arg->is_tensor() && !arg->is_tensor_list());
 }
-
-bool is_generator(ArgKind kind) { return kind == ArgKind::generator || kind == ArgKind::generators; }
 
 /// Whether only the case can give the argument: it has no default, may not be null, and the host does not compute it.
 bool must_be_given(const Arg& arg) {
@@ -404,11 +403,6 @@ Result<CaseRows> rows_for(const Case& c) {
         }
     }
     return rows;
-}
-
-const char* step_of(const Row& row) {
-    if (row.variant == Variant::inplace) return "inplace";
-    return row.variant == Variant::backward ? "backward" : "forward";
 }
 
 Result<std::vector<OutputSpec>> outputs_of(Call& call, const Case& c) {

@@ -13,7 +13,4 @@ struct RecordedCall {
     std::vector<OutputSpec> outputs;
 };
 
-/// "forward", "inplace" or "backward": the step that the function of the row is.
-[[nodiscard]] const char* step_of(const Row& row);
-
 }  // namespace diopi

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "call/arg_kind.hpp"
 #include "call/element_numbers.hpp"
 #include "call/tensors.hpp"
 #include "core/convert.hpp"
@@ -161,7 +162,7 @@ Status CallCopy::write_back(Call& original, Context& context) {
             for (size_t k = 0; written && k < list->size(); ++k) {
                 if (Status s = write_back(copies[k], (*list)[k], context); !s.ok()) return s;
             }
-        } else if (arg.kind == ArgKind::generator || arg.kind == ArgKind::generators) {
+        } else if (is_generator(arg.kind)) {
             for_each_generator(value, [&](diopiGeneratorHandle_t handle) { *handle = *generators_[generator++]; });
         } else {
             value = call_.args[i];

@@ -121,8 +121,8 @@ class CrowdedMachine {
     testing::FaultyBackend faulty_{{{"diopiAdd", testing::any_function(add)}}};
 };
 
-/// Operations per second of a matrix product by plain loops, the best of some: what slows it, such as a sanitizer or an
-/// emulated processor, slows the libraries, too.
+/// Operations per second of a matrix product by plain loops, the best of some. A sanitizer or an emulated processor
+/// slows it and the libraries alike.
 double speed_of_plain_product() {
     constexpr size_t kSize = 96;
     const std::vector<float> a(kSize * kSize, 1.5F), b(kSize * kSize, 0.25F);

@@ -8,6 +8,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "call/arg_kind.hpp"
 #include "call/tensors.hpp"
 #include "cases/bind.hpp"
 #include "cases/recorded_call.hpp"
@@ -20,13 +21,12 @@ namespace diopi {
 
 namespace {
 
-bool is_generator(const Arg& arg) { return arg.kind == ArgKind::generator || arg.kind == ArgKind::generators; }
-
-/// What two calls have in common that make one case.
+/// Calls with the same text make one case. It has the function, the arguments, and the strides and offsets of tensors;
+/// generators and values of tensors are left out.
 std::string signature(const Call& call) {
     std::string text(call.row->function);
     for (size_t i = 0; i < call.args.size(); ++i) {
-        if (!is_generator(call.row->args()[i])) text += "; " + argument_text(call.args[i]);
+        if (!is_generator(call.row->args()[i].kind)) text += "; " + argument_text(call.args[i]);
     }
     for_each_tensor(call, [&](const Place&, const TensorPtr& tensor) {
         text += fmt::format("; {} {}", tensor->strides, tensor->offset);
@@ -45,7 +45,7 @@ void describe_outputs(RecordedCall& recorded) {
         if (place.arg.is_output) recorded.outputs.push_back({arg, spec_of(*tensor), true, position});
     });
     for (size_t i = 0; i < args.size(); ++i) {
-        if (args[i].is_output || is_generator(args[i])) recorded.call.args[i] = {};
+        if (args[i].is_output || is_generator(args[i].kind)) recorded.call.args[i] = {};
     }
 }
 
@@ -60,7 +60,7 @@ void note_scratch(RecordedCall& recorded, const Case& c) {
     }
 }
 
-/// Replaces the call's tensors by copies with the same strides; what was one tensor stays one.
+/// Replaces the call's tensors by copies with the same strides. A tensor that is two arguments is copied once.
 Status copy_inputs(Call& call) {
     std::unordered_map<TensorPtr, TensorPtr> copies;
     Status status;

@@ -14,7 +14,7 @@ namespace {
 
 using namespace testing;
 
-/// sum = a + b; a += sum, in place; sum = a + b again; and c = d + d, of another shape. Both c and d have other values.
+/// sum = a + b; a += sum, in place; sum = a + b again; c = d + d, of another shape.
 Capture four_sums() {
     const auto constant = [](double x) { return Recipe{Recipe::Kind::kConstant, Dtype::float32, x, 0}; };
     const auto plain_alpha = [](Call& call) { call["alpha"] = Scalar::of(1.0); };

@@ -35,8 +35,7 @@ int severity(Verdict verdict) {
 
 /// Skips a step; `result` has the operator's name as its function.
 void skip_step(StepResult& result, const std::string& reason) {
-    if (result.step == "inplace") result.function += "_inp";
-    if (result.step == "backward") result.function += "_backward";
+    result.function = function_of(result.function, result.step);
     result.verdict = Verdict::kSkipped;
     result.reason = reason;
 }

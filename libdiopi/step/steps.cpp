@@ -28,6 +28,12 @@ bool are_of_one_kind(Dtype a, Dtype b) {
     return is_floating(a) == is_floating(b) && is_complex(a) == is_complex(b) && is_integer(a) == is_integer(b);
 }
 
+/// The step that the function of the row makes.
+const char* step_of(const Row& row) {
+    if (row.variant == Variant::inplace) return "inplace";
+    return row.variant == Variant::backward ? "backward" : "forward";
+}
+
 std::vector<Dtype> tensor_dtypes(const Call& call) {
     std::vector<Dtype> dtypes;
     for_each_tensor(call, [&](const Place&, const TensorPtr& tensor) { dtypes.push_back(tensor->dtype); });
@@ -86,6 +92,11 @@ TensorPtr Expectations::error_bounds(const Step& step, const OutputSpec& output)
 TensorPtr Expectations::magnitude_in_tf32(const Step& step, const OutputSpec& output, double roundoff) {
     auto sums = oracle_.magnitude_in_tf32(step.call, output, roundoff);
     return sums.ok() ? *sums : nullptr;
+}
+
+std::string function_of(const std::string& op, std::string_view step) {
+    if (step == "inplace") return op + "_inp";
+    return step == "backward" ? op + "_backward" : op;
 }
 
 Result<std::unique_ptr<CaseSteps>> CaseSteps::create(const Case& c, uint64_t seed, const CaseBaseline* baseline) {
@@ -176,24 +187,21 @@ void CaseSteps::lend_generators(Call& call) {
 }
 
 Result<Step> CaseSteps::plan(const std::string& name) {
-    if (case_->recorded != nullptr) {
-        const char* suffix = name == "inplace" ? "_inp" : name == "backward" ? "_backward" : "";
-        return plan_forward(*rows_.forward, name, case_->op + suffix);
-    }
+    if (case_->recorded != nullptr) return plan_forward(*rows_.forward, name);
     if (name == "backward") return plan_backward();
     const bool direct = name == "forward";
     const Row* row = direct && rows_.forward != nullptr ? rows_.forward : rows_.inplace;
     if (row == nullptr) return not_implemented("the standard has no " + name + " function of " + case_->op);
-    return plan_forward(*row, name, direct ? case_->op : case_->op + "_inp");
+    return plan_forward(*row, name);
 }
 
-Result<Step> CaseSteps::plan_forward(const Row& row, const std::string& name, const std::string& function) {
+Result<Step> CaseSteps::plan_forward(const Row& row, const std::string& name) {
     auto call = bind_call(row, *case_, tensors_);
     if (!call.ok()) return call.error();
     auto outputs = outputs_of(*call, *case_);
     if (!outputs.ok()) return outputs.error();
     lend_generators(*call);
-    return Step{name, function, std::move(*call), std::move(*outputs)};
+    return Step{name, function_of(case_->op, name), std::move(*call), std::move(*outputs)};
 }
 
 Result<TensorPtr> CaseSteps::incoming_gradient(const IncomingGradient& incoming, const TensorSpec& spec) const {
@@ -231,7 +239,7 @@ Result<Step> CaseSteps::plan_backward() {
     if (rows_.backward == nullptr || rows_.saving == nullptr) {
         return not_implemented("the standard has no backward function of " + case_->op);
     }
-    auto forward = plan_forward(*rows_.saving, "forward", case_->op);
+    auto forward = plan_forward(*rows_.saving, "forward");
     if (!forward.ok()) return forward;
     if (forward->outputs.empty()) return not_implemented("the backward of an operator without outputs");
     const bool shared = rows_.saving == rows_.forward && forward_.has_value();
@@ -253,7 +261,7 @@ Result<Step> CaseSteps::plan_backward() {
     if (!call.ok()) return call.error();
     lend_generators(*call);
     std::vector<OutputSpec> outputs = wanted_gradients(*call, *case_, forward->call);
-    return Step{"backward", case_->op + "_backward", std::move(*call), std::move(outputs)};
+    return Step{"backward", function_of(case_->op, "backward"), std::move(*call), std::move(outputs)};
 }
 
 Result<std::vector<ArgTensor>> CaseSteps::stored(const Step& step, const std::vector<NamedTensor>& values) const {

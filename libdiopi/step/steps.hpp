@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "baseline/baseline.hpp"
@@ -29,6 +30,9 @@ struct Step {
     /// All results, in the order of the arguments.
     [[nodiscard]] std::vector<OutputSpec> results() const;
 };
+
+/// The name in reports of the operator's function that makes a step: "add", "add_inp", "add_backward".
+[[nodiscard]] std::string function_of(const std::string& op, std::string_view step);
 
 /// Gives the expected results of a step.
 class Expectations {
@@ -68,7 +72,7 @@ class CaseSteps final : public Expectations {
     /// Replaces inputs that the baseline stores, and checks the others against its checksums.
     Status take_stored_inputs();
     [[nodiscard]] Error other_kind(const std::string& input, Dtype stored, Dtype wanted) const;
-    Result<Step> plan_forward(const Row& row, const std::string& name, const std::string& function);
+    Result<Step> plan_forward(const Row& row, const std::string& name);
     Result<Step> plan_backward();
     /// Filled by the case's grad_fill, or by the fill that varies the case: a gradient of ones would make that of a
     /// softmax or a norm 0 everywhere. Null, or zeros if it must not be null, for an output that gets no gradient.
