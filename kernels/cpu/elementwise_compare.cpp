@@ -1,7 +1,7 @@
 /// Truth values of comparisons and of logic. The operands are converted to the dtype to which they promote, and then
 /// compared.
 #include <algorithm>
-#include <cstring>
+#include <atomic>
 #include <functional>
 
 #include "kernels/cpu/operands.hpp"
@@ -98,26 +98,50 @@ diopiError_t compare(diopiContextHandle_t ctx, std::string_view op, diopiTensorH
     return store_truth<F, 2>(ctx, op, x.out, {x.input, x.other}, x.result, x.other_is_number ? &x.number : nullptr);
 }
 
+/// Sets the flag in `state` where an element of in[0] is not that of in[1]; writes no out.
+template <class T>
+void find_difference(void* const*, const void* const* in, int64_t n, const void* state) {
+    const auto* a = static_cast<const T*>(in[0]);
+    const auto* b = static_cast<const T*>(in[1]);
+    int differ = 0;
+    for (int64_t i = 0; i < n; ++i) differ |= widened(a[i]) == widened(b[i]) ? 0 : 1;
+    if (differ != 0) (*static_cast<std::atomic<bool>* const*>(state))->store(true, std::memory_order_relaxed);
+}
+
+/// Elements that are compared before the next ones are: a difference among the first ones ends the comparison.
+constexpr int64_t kPiece = 1 << 18;
+
 /// Whether both have one shape and equal elements.
 diopiError_t equal(diopiContextHandle_t ctx, std::string_view op, bool* out, diopiConstTensorHandle_t input,
                    diopiConstTensorHandle_t other) {
-    const View x = view(input), y = view(other);
-    *out = std::ranges::equal(x.shape, y.shape);
-    if (!*out || x.numel == 0) return diopiSuccess;
-    Operands operands{{}, x, y};
-    operands.result = result_dtype(x, y);
-    if (const diopiError_t error = require(ctx, x.shape, Dtype::boolean, operands.out); error != diopiSuccess)
-        return error;
-    diopiError_t error = read_comparison(op, operands);
+    Operands operands{{}, view(input), view(other)};
+    *out = std::ranges::equal(operands.input.shape, operands.other.shape);
+    if (!*out || operands.input.numel == 0) return diopiSuccess;
+    operands.result = result_dtype(operands.input, operands.other);
+    const int64_t count = operands.input.numel;
+    diopiError_t error = require(ctx, operands.input.shape, Dtype::boolean, operands.out);
+    if (error == diopiSuccess) error = read_comparison(op, operands);
     if (error == diopiSuccess) error = round_to_half(ctx, operands);
-    if (error == diopiSuccess) {
-        const std::array ins = {operands.input, operands.other};
-        error = store_truth<Same, 2>(ctx, op, operands.out, ins, operands.result, nullptr);
-    }
     if (error != diopiSuccess) return error;
-    const auto* truths = operands.out.as<const uint8_t>();
-    *out = std::memchr(truths, 0, static_cast<size_t>(x.numel)) == nullptr;
-    return diopiSuccess;
+    const std::array whole = {operands.input, operands.other};
+    const Dtype compute = compute_dtype(operands.result, {}, whole);
+    std::atomic<bool> differ = false;
+    std::atomic<bool>* const flag = &differ;
+    return with_type(compute, [&]<class T>() {
+        TileOp tile_op{compute, best<find_difference<T>>(), &flag, Loop::arithmetic};
+        if constexpr (std::is_same_v<T, float>) tile_op.run_bfloat16 = best<find_difference<Bfloat16>>();
+        tile_op.stored = Dtype::boolean;
+        const bool is_dense = std::ranges::all_of(whole, [](const View& v) { return v.is_contiguous(); });
+        if (!is_dense) error = for_each_tile(ctx, op, {&operands.out, 1}, whole, tile_op);
+        for (int64_t first = 0; is_dense && error == diopiSuccess && first < count && !differ; first += kPiece) {
+            const DensePart part(std::min(kPiece, count - first));
+            const std::array ins = {part.of(whole[0], first), part.of(whole[1], first)};
+            const View truths = part.of(operands.out, first);
+            error = for_each_tile(ctx, op, {&truths, 1}, ins, tile_op);
+        }
+        *out = !differ;
+        return error;
+    });
 }
 
 template <class F>

@@ -111,3 +111,20 @@ TEST_CASE("equal tensors have one shape and equal elements of their common dtype
     CHECK_FALSE(equal(tensor(Dtype::float64, {1}, {kNan}), tensor(Dtype::float64, {1}, {kNan})));
     CHECK(cpu::diopiEqual(&context, nullptr, x.get(), y.get()) == diopiErrorOccurred);
 }
+
+TEST_CASE("large tensors differ wherever one element differs, in any dtype and layout", "[cpu][elementwise]") {
+    constexpr int64_t kCount = 600000;
+    for (const Dtype dtype : {Dtype::float32, Dtype::bfloat16, Dtype::int64, Dtype::boolean}) {
+        for (const Shape& strides : {Shape{}, Shape{2}}) {
+            const auto ones = generate(
+                dtype, {kCount}, [](int64_t) { return 1.0; }, strides);
+            for (const int64_t other : {int64_t{-1}, int64_t{0}, int64_t{262144}, kCount - 1}) {
+                const auto x = generate(dtype, {kCount}, [=](int64_t i) { return i == other ? 0.0 : 1.0; });
+                bool out = false;
+                REQUIRE(cpu::diopiEqual(&context, &out, ones.get(), x.get()) == diopiSuccess);
+                INFO(name(dtype) << " " << other);
+                CHECK(out == (other < 0));
+            }
+        }
+    }
+}

@@ -36,7 +36,7 @@ HWY_INLINE V truncated_remainder(V x, V y) {
     const auto is_small = hn::Lt(absolute(quotient), all<V>(std::ldexp(1.0, kBits)));
     const auto is_plain = hn::And(is_small, hn::Lt(absolute(y), all<V>(HUGE_VAL)));
     if (HWY_LIKELY(hn::AllTrue(d, is_plain))) return rest;
-    return choose(is_plain, rest, each(x, y, StandardRemainder()));
+    return choose(is_plain, rest, each(StandardRemainder(), x, y));
 }
 
 struct FlooredRemainder {

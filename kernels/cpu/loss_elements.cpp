@@ -1,10 +1,11 @@
 /// Losses of each element, and their gradients. A reduced loss sums the losses of one chunk of elements after the other
-/// in double. Formulas with logarithms compute in double.
+/// in double. The focal loss computes in double.
 #include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <vector>
 
+#include "kernels/cpu/loss_entropy.hpp"
 #include "kernels/cpu/operands.hpp"
 #include "kernels/cpu/operators.hpp"
 #include "kernels/entries/entries.hpp"
@@ -32,20 +33,6 @@ double sum_of(const T* x, int64_t n) {
 
 constexpr int64_t kChunk = 1 << 13;  ///< elements whose losses stay in the first two levels of the cache
 
-/// Elements `first` to `first` + n of a dense tensor; a tensor of one element stays as it is.
-struct Chunk {
-    int64_t size, stride = 1;
-    explicit Chunk(int64_t n) : size(n) {}
-    [[nodiscard]] View of(const View& v, int64_t first) const {
-        View part = v;
-        part.shape = {&size, 1};
-        part.strides = {&stride, 1};
-        part.numel = size;
-        part.data = v.data + first * v.item_size();
-        return part;
-    }
-};
-
 /// The losses of all elements in memory, one chunk after the other where each operand is dense or a single element.
 template <class T>
 diopiError_t sum_losses(diopiContextHandle_t ctx, const ElementLoss& loss, const TileOp& tile_op, double& sum) {
@@ -69,7 +56,7 @@ diopiError_t sum_losses(diopiContextHandle_t ctx, const ElementLoss& loss, const
         std::vector<View> parts(loss.ins);
         for (int64_t k = begin; k < end; ++k) {
             const int64_t first = k * kChunk;
-            const Chunk chunk(std::min(kChunk, n - first));
+            const DensePart chunk(std::min(kChunk, n - first));
             for (size_t i = 0; i < parts.size(); ++i) {
                 parts[i] = is_one(loss.ins[i]) ? loss.ins[i] : chunk.of(loss.ins[i], first);
             }
@@ -96,9 +83,19 @@ diopiError_t with_tiles(const ElementLoss& loss, const Run& run, Numbers... numb
     return in_type.template operator()<float>(Dtype::float32);
 }
 
-/// out = F of each element, or their sum or mean.
-template <bool kWide, int kIns, template <class> class F, class... Numbers>
-diopiError_t lose(diopiContextHandle_t ctx, ElementLoss loss, diopiTensorHandle_t out, Numbers... numbers) {
+/// The same with tiles of vectors; `factor` is their state.
+template <class Run>
+diopiError_t with_vectors(const ElementLoss& loss, const RealTiles& tiles, const Run& run, double factor) {
+    const auto narrow = static_cast<float>(factor);
+    if (!loss.computes_in_float64()) {
+        return run.template operator()<float>(TileOp{Dtype::float32, tiles.float32, &narrow});
+    }
+    return run.template operator()<double>(TileOp{Dtype::float64, tiles.float64, &factor});
+}
+
+/// out = the loss of each element, or their sum or mean. with_tiles(loss, run) calls run with the tiles of a loss.
+template <class WithTiles>
+diopiError_t lose(diopiContextHandle_t ctx, ElementLoss loss, diopiTensorHandle_t out, const WithTiles& with_tiles) {
     const View y = view(out);
     if (const diopiError_t error = read_element_loss(loss, y); error != diopiSuccess) return error;
     const auto run = [&]<class T>(const TileOp& tile_op) {
@@ -109,20 +106,48 @@ diopiError_t lose(diopiContextHandle_t ctx, ElementLoss loss, diopiTensorHandle_
         if (error == diopiSuccess) copy(element(&sum, Dtype::float64), y);
         return error;
     };
-    return with_tiles<kWide, kIns, F>(loss, run, numbers...);
+    return with_tiles(loss, run);
+}
+/// The loss F.
+template <bool kWide, int kIns, template <class> class F, class... Numbers>
+diopiError_t lose(diopiContextHandle_t ctx, const ElementLoss& loss, diopiTensorHandle_t out, Numbers... numbers) {
+    return lose(ctx, loss, out, [=](const ElementLoss& read, const auto& run) {
+        return with_tiles<kWide, kIns, F>(read, run, numbers...);
+    });
+}
+diopiError_t lose(diopiContextHandle_t ctx, const ElementLoss& loss, diopiTensorHandle_t out, const RealTiles& tiles) {
+    return lose(ctx, loss, out,
+                [&](const ElementLoss& read, const auto& run) { return with_vectors(read, tiles, run, 1); });
 }
 
-/// grad_input = F of each element, whose first operand is grad_output and whose first number is 1, or 1 / n under mean.
-template <bool kWide, int kIns, template <class> class F, class... Numbers>
+/// grad_input = the slope of each element, whose first operand is grad_output. with_tiles(loss, run, factor) calls run
+/// with the tiles of a slope; the factor is 1, or 1 / n under mean.
+template <class WithTiles>
 diopiError_t lose_backward(diopiContextHandle_t ctx, ElementLoss loss, diopiTensorHandle_t grad_input,
-                           diopiConstTensorHandle_t grad_output, Numbers... numbers) {
+                           diopiConstTensorHandle_t grad_output, const WithTiles& with_tiles) {
     const View gx = view(grad_input), g = view(grad_output);
     if (const diopiError_t error = read_element_gradient(loss, gx, g); error != diopiSuccess) return error;
-    const double scale = loss.reduction == ReductionMean ? 1 / static_cast<double>(loss.input.numel) : 1;
+    const double factor = loss.reduction == ReductionMean ? 1 / static_cast<double>(loss.input.numel) : 1;
     const auto run = [&]<class T>(const TileOp& tile_op) {
         return for_each_tile(ctx, loss.op, {&gx, 1}, loss.ins, tile_op);
     };
-    return with_tiles<kWide, kIns, F>(loss, run, scale, numbers...);
+    return with_tiles(loss, run, factor);
+}
+/// The slope F, whose first number is the factor.
+template <bool kWide, int kIns, template <class> class F, class... Numbers>
+diopiError_t lose_backward(diopiContextHandle_t ctx, const ElementLoss& loss, diopiTensorHandle_t grad_input,
+                           diopiConstTensorHandle_t grad_output, Numbers... numbers) {
+    return lose_backward(ctx, loss, grad_input, grad_output,
+                         [=](const ElementLoss& read, const auto& run, double factor) {
+                             return with_tiles<kWide, kIns, F>(read, run, factor, numbers...);
+                         });
+}
+diopiError_t lose_backward(diopiContextHandle_t ctx, const ElementLoss& loss, diopiTensorHandle_t grad_input,
+                           diopiConstTensorHandle_t grad_output, const RealTiles& tiles) {
+    return lose_backward(ctx, loss, grad_input, grad_output,
+                         [&](const ElementLoss& read, const auto& run, double factor) {
+                             return with_vectors(read, tiles, run, factor);
+                         });
 }
 
 // ---- squares and distances ----
@@ -178,23 +203,36 @@ diopiError_t smooth_l1_loss_backward(diopiContextHandle_t ctx, std::string_view 
                                                         grad_output, beta);
 }
 
-// ---- binary cross entropy; w and p are weights ----
+// ---- binary cross entropy ----
 
-template <class T>
-struct Entropy {
-    T operator()(T x, T t, T w) const {
-        const T first = std::log(x), rest = std::log1p(-x);
-        return w * ((t - 1) * (rest < -100 ? -100 : rest) - t * (first < -100 ? -100 : first));
-    }
-};
-template <class T>
-struct EntropySlope {
-    T scale;
-    T operator()(T g, T x, T t, T w) const {
-        const T spread = x * (1 - x);
-        return g * w * scale * ((x - t) / (spread < 1e-12 ? 1e-12 : spread));
-    }
-};
+diopiError_t bce_loss(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out,
+                      diopiConstTensorHandle_t input, diopiConstTensorHandle_t target, diopiConstTensorHandle_t weight,
+                      diopiReduction_t reduction) {
+    return lose(ctx, {op, reduction, view(input), view(target), {{weight, "weight"}}}, out, entropy_tiles());
+}
+diopiError_t bce_loss_backward(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t grad_input,
+                               diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
+                               diopiConstTensorHandle_t target, diopiConstTensorHandle_t weight,
+                               diopiReduction_t reduction) {
+    return lose_backward(ctx, {op, reduction, view(input), view(target), {{weight, "weight"}}}, grad_input, grad_output,
+                         entropy_slope_tiles());
+}
+diopiError_t bce_with_logits(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out,
+                             diopiConstTensorHandle_t input, diopiConstTensorHandle_t target,
+                             diopiConstTensorHandle_t weight, diopiConstTensorHandle_t pos_weight,
+                             diopiReduction_t reduction) {
+    const ElementLoss loss{op, reduction, view(input), view(target), {{weight, "weight"}, {pos_weight, "pos_weight"}}};
+    return lose(ctx, loss, out, logit_entropy_tiles());
+}
+diopiError_t bce_with_logits_backward(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t grad_input,
+                                      diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
+                                      diopiConstTensorHandle_t target, diopiConstTensorHandle_t weight,
+                                      diopiConstTensorHandle_t pos_weight, diopiReduction_t reduction) {
+    const ElementLoss loss{op, reduction, view(input), view(target), {{weight, "weight"}, {pos_weight, "pos_weight"}}};
+    return lose_backward(ctx, loss, grad_input, grad_output, logit_entropy_slope_tiles());
+}
+
+// ---- focal loss: the entropy times a power of the probability of the other class ----
 
 /// The logistic functions of x and of -x, and the logarithm of the first.
 struct Logistic {
@@ -206,49 +244,6 @@ struct Logistic {
     }
     [[nodiscard]] double log() const { return (x < 0 ? x : 0) - std::log1p(small); }
 };
-
-template <class T>
-struct LogitEntropy {
-    T operator()(T x, T t, T w, T p) const {
-        return w * ((1 - t) * x - (1 + (p - 1) * t) * ((x > 0 ? 0 : x) - std::log1p(std::exp(-std::fabs(x)))));
-    }
-};
-template <class T>
-struct LogitEntropySlope {
-    T scale;
-    T operator()(T g, T x, T t, T w, T p) const {
-        return g * w * scale * ((p * t + 1 - t) * (1 / (1 + std::exp(-x))) - p * t);
-    }
-};
-
-diopiError_t bce_loss(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out,
-                      diopiConstTensorHandle_t input, diopiConstTensorHandle_t target, diopiConstTensorHandle_t weight,
-                      diopiReduction_t reduction) {
-    return lose<true, 3, Entropy>(ctx, {op, reduction, view(input), view(target), {{weight, "weight"}}}, out);
-}
-diopiError_t bce_loss_backward(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t grad_input,
-                               diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
-                               diopiConstTensorHandle_t target, diopiConstTensorHandle_t weight,
-                               diopiReduction_t reduction) {
-    return lose_backward<true, 4, EntropySlope>(ctx, {op, reduction, view(input), view(target), {{weight, "weight"}}},
-                                                grad_input, grad_output);
-}
-diopiError_t bce_with_logits(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out,
-                             diopiConstTensorHandle_t input, diopiConstTensorHandle_t target,
-                             diopiConstTensorHandle_t weight, diopiConstTensorHandle_t pos_weight,
-                             diopiReduction_t reduction) {
-    const ElementLoss loss{op, reduction, view(input), view(target), {{weight, "weight"}, {pos_weight, "pos_weight"}}};
-    return lose<true, 4, LogitEntropy>(ctx, loss, out);
-}
-diopiError_t bce_with_logits_backward(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t grad_input,
-                                      diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
-                                      diopiConstTensorHandle_t target, diopiConstTensorHandle_t weight,
-                                      diopiConstTensorHandle_t pos_weight, diopiReduction_t reduction) {
-    const ElementLoss loss{op, reduction, view(input), view(target), {{weight, "weight"}, {pos_weight, "pos_weight"}}};
-    return lose_backward<true, 5, LogitEntropySlope>(ctx, loss, grad_input, grad_output);
-}
-
-// ---- focal loss: the entropy times a power of the probability of the other class ----
 
 template <class T>
 struct Focal {

@@ -12,14 +12,50 @@ namespace diopi::cpu {
 
 namespace {
 
+template <class T>
+void divide_tile(T* out, const T* x, int64_t n, double divisor) {
+    for (int64_t i = 0; i < n; ++i) out[i] = static_cast<T>(static_cast<double>(x[i]) / divisor);
+}
+
+/// The sum of g * x / divisor^2, in lanes.
+template <class T>
+double sum_of_products(const T* g, const T* x, int64_t n, double divisor) {
+    double lanes[fold::kLanes] = {};
+    const auto add = [&](int64_t lane, int64_t i) {
+        lanes[lane] += static_cast<double>(g[i]) * (static_cast<double>(x[i]) / divisor / divisor);
+    };
+    int64_t i = 0;
+    for (; i + fold::kLanes <= n; i += fold::kLanes) {
+        for (int64_t l = 0; l < fold::kLanes; ++l) add(l, i + l);
+    }
+    for (int64_t l = 0; i < n; ++i, ++l) add(l, i);
+    for (int64_t half = fold::kLanes / 2; half > 0; half /= 2) {
+        for (int64_t l = 0; l < half; ++l) lanes[l] += lanes[l + half];
+    }
+    return lanes[0];
+}
+
+/// out = g / divisor - shared * (the gradient of the norm).
+template <class T, class Slope>
+void subtract_slopes(T* out, const T* g, const T* x, int64_t n, double divisor, double shared, double norm,
+                     const Slope& given) {
+    const Slope slope_of = given;
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; ++i) {
+        const double slope = slope_of.of(1, static_cast<double>(x[i]), norm), moved = slope == 0 ? 0 : shared * slope;
+        out[i] = static_cast<T>(static_cast<double>(g[i]) / divisor - moved);
+    }
+}
+
 /// output = x / max(norm, eps) where there is no grad, else its gradient:
 /// grad / d - sum(grad * x / d^2) * (the gradient of the norm), d = max(norm, eps).
-template <class T, class F>
+template <class T, class F, class Slope>
 class Vectors {
  public:
     /// Tensors: input, output, and the incoming gradient, if there is one. T is the C++ type of `tiles`.
-    Vectors(const AlongDim& plan, const std::array<View, 3>& tensors, Dtype tiles, const F& f, double p, double eps)
-        : plan_(plan), tensors_(tensors), f_(f), slope_{p}, eps_(eps) {
+    Vectors(const AlongDim& plan, const std::array<View, 3>& tensors, Dtype tiles, const F& f, const Slope& slope,
+            double eps)
+        : plan_(plan), tensors_(tensors), f_(f), slope_(slope), has_shares_(std::isinf(slope.given)), eps_(eps) {
         input_.init(tensors[0].dtype, tiles, buffers_[0]);
         output_.init(tensors[1].dtype, tiles, buffers_[1]);
         if (tensors[2].data != nullptr) grad_.init(tensors[2].dtype, tiles, buffers_[2]);
@@ -59,32 +95,26 @@ class Vectors {
 
     void divide(double divisor) {
         for_tiles([&](int64_t first, int64_t n) {
-            const T* x = load(input_, 0, first, n);
-            for (int64_t i = 0; i < n; ++i) results_[i] = static_cast<T>(static_cast<double>(x[i]) / divisor);
+            divide_(results_, load(input_, 0, first, n), n, divisor);
             output_.store(results_, patch(1, first, n));
         });
     }
 
     void differentiate(double norm, double divisor, bool is_below) {
-        double sum = 0, sharing = 0;
+        double shared = 0, sharing = 0;
         for_tiles([&](int64_t first, int64_t n) {
             if (is_below) return;
-            const T *x = load(input_, 0, first, n), *g = load(grad_, 2, first, n);
-            double part = 0;
-            for (int64_t i = 0; i < n; ++i) {
-                part += static_cast<double>(g[i]) * (static_cast<double>(x[i]) / divisor / divisor);
-                sharing = Sharing<T>::step(sharing, x[i], norm);
-            }
-            sum += part;
+            const T* x = load(input_, 0, first, n);
+            shared += sum_(load(grad_, 2, first, n), x, n, divisor);
+            if (has_shares_) sharing += count_(x, n, norm, Sharing<T>());
         });
-        const double shared = slope_.has_shares() ? sum / sharing : sum;
+        if (has_shares_ && !is_below) shared /= sharing;
         for_tiles([&](int64_t first, int64_t n) {
             const T *x = load(input_, 0, first, n), *g = load(grad_, 2, first, n);
-            for (int64_t i = 0; i < n; ++i) {
-                const double slope = is_below ? 0 : slope_.of(1, static_cast<double>(x[i]), norm);
-                const double moved = slope == 0 ? 0 : shared * slope;
-                results_[i] = static_cast<T>(static_cast<double>(g[i]) / divisor - moved);
-            }
+            if (is_below)
+                divide_(results_, g, n, divisor);
+            else
+                subtract_(results_, g, x, n, divisor, shared, norm, slope_);
             output_.store(results_, patch(1, first, n));
         });
     }
@@ -92,10 +122,15 @@ class Vectors {
     const AlongDim& plan_;
     const std::array<View, 3>& tensors_;
     const F f_;
-    const NormGradient<T> slope_;
+    const Slope slope_;
+    bool has_shares_;
     double eps_;
     int64_t row_ = 0;
     decltype(best<fold::row<F, false>>()) fold_ = best<fold::row<F, false>>();
+    decltype(best<fold::row<Sharing<T>, true>>()) count_ = best<fold::row<Sharing<T>, true>>();
+    decltype(best<divide_tile<T>>()) divide_ = best<divide_tile<T>>();
+    decltype(best<sum_of_products<T>>()) sum_ = best<sum_of_products<T>>();
+    decltype(best<subtract_slopes<T, Slope>>()) subtract_ = best<subtract_slopes<T, Slope>>();
     Loader input_, grad_;
     Storer output_;
     std::array<Buffers, 3> buffers_;
@@ -104,13 +139,15 @@ class Vectors {
 
 diopiError_t divide_vectors(const AlongDim& plan, const std::array<View, 3>& tensors, double p, double eps) {
     return with_floats(tensors[0].dtype, [&]<class T>(Dtype tiles) {
-        return with_norm<T>(p, [&](const auto& f) {
-            using F = std::decay_t<decltype(f)>;
+        const auto run = [&](const auto& f, const auto& slope) {
+            using Kernel = Vectors<T, std::decay_t<decltype(f)>, std::decay_t<decltype(slope)>>;
             parallel_for(plan.rows, 4 * plan.n, Loop::sum, [&](int64_t begin, int64_t end) {
-                std::make_unique<Vectors<T, F>>(plan, tensors, tiles, f, p, eps)->run(begin, end);
+                std::make_unique<Kernel>(plan, tensors, tiles, f, slope, eps)->run(begin, end);
             });
             return diopiSuccess;
-        });
+        };
+        if (p == 2) return run(Norm2<T>(), NormGradient<T, 2>{p});
+        return with_norm<T>(p, [&](const auto& f) { return run(f, NormGradient<T>{p}); });
     });
 }
 

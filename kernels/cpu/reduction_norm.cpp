@@ -129,6 +129,7 @@ diopiError_t norm_backward(diopiContextHandle_t ctx, std::string_view op, diopiT
     const View out = view(grad_input), x = view(self), y = view(norm);
     View grad = view(grad_output);
     const ShapeView dims = list_of(dim);
+    const double order = number<double>(*p);
     if (const diopiError_t error = check_computable(op, "self", x); error != diopiSuccess) return error;
     if (const diopiError_t error = check_shape(op, "grad_input", out, x.shape); error != diopiSuccess) return error;
     std::array<int64_t, kMaxRank> grad_strides, norm_strides;
@@ -137,14 +138,14 @@ diopiError_t norm_backward(diopiContextHandle_t ctx, std::string_view op, diopiT
     if (error == diopiSuccess) error = spread_result(op, "norm", y, x, dims, norm_strides, wide_norm);
     if (error != diopiSuccess || x.numel == 0) return error;
     return with_floats(x.dtype, [&]<class T>(Dtype tiles) {
-        const NormGradient<T> f{number<double>(*p)};
-        if (std::isinf(f.p)) {
+        if (std::isinf(order)) {
             diopiError_t failed = divide_among<T>(ctx, op, grad, x, y, dims, tiles);
             if (failed == diopiSuccess) failed = spread_result(op, "grad", grad, x, dims, grad_strides, wide_grad);
             if (failed != diopiSuccess) return failed;
         }
         const std::array ins = {wide_grad, x, wide_norm};
-        return for_each_tile(ctx, op, {&out, 1}, ins, ternary<T>(tiles, f));
+        const auto run = [&](const auto& f) { return for_each_tile(ctx, op, {&out, 1}, ins, ternary<T>(tiles, f)); };
+        return order == 2 ? run(NormGradient<T, 2>{order}) : run(NormGradient<T>{order});
     });
 }
 

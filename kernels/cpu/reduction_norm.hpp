@@ -96,16 +96,16 @@ struct Sharing : Sum {
 };
 
 /// grad * (the gradient of the norm by its element x). The grad of a norm of extreme magnitudes is already divided by
-/// the number of elements that have this magnitude.
-template <class T>
+/// the number of elements that have this magnitude. kOrder: p where it is known, so that loops run on vectors.
+template <class T, int kOrder = 0>
 struct NormGradient {
-    double p;
+    double given;
 
-    [[nodiscard]] bool has_shares() const { return std::isinf(p); }
     T operator()(T grad, T x, T norm) const {
         return static_cast<T>(of(static_cast<double>(grad), static_cast<double>(x), static_cast<double>(norm)));
     }
     [[nodiscard]] double of(double grad, double x, double norm) const {
+        const double p = kOrder != 0 ? kOrder : given;
         const double size = std::fabs(x), sign = x > 0 ? 1 : x < 0 ? -1 : 0;
         if (p == 0) return 0 * grad;
         if (p == 1) return grad * sign;

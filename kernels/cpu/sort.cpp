@@ -19,6 +19,19 @@ namespace diopi::cpu {
 
 namespace {
 
+/// From a row of so many times the wanted elements on, most of its elements are only compared.
+constexpr int64_t kFewShare = 8;
+constexpr size_t kFewBlock = 64;  ///< elements that are compared together
+
+/// Whether the key of an element of x is below `limit`.
+template <class T, class Key>
+bool any_below(const T* x, size_t n, Key limit, bool descending) {
+    const Key turned = descending ? static_cast<Key>(~Key{0}) : Key{0};
+    Key found = 0;
+    for (size_t i = 0; i < n; ++i) found |= (key_of(x[i]) ^ turned) < limit ? Key{1} : Key{0};
+    return found != 0;
+}
+
 /// T: the type of the row; Item: keys of its elements with their places.
 template <class T, class Item>
 class RowSorter {
@@ -35,24 +48,53 @@ class RowSorter {
     void run(int64_t begin, int64_t end) {
         for (int64_t r = begin; r < end; ++r) {
             load(r);
+            if (count_ <= plan_.n / kFewShare)
+                list_few();
+            else
+                list_all();
             order();
             store(r);
         }
     }
 
  private:
+    using Key = decltype(key_of(T{}));
+
+    [[nodiscard]] Key key(T x) const { return descending_ ? static_cast<Key>(~key_of(x)) : key_of(x); }
+
     void load(int64_t r) {
-        items_.resize(row_.size());
         const int64_t stride = plan_.strides[0], offset = plan_.offset(0, r);
         for (int64_t i = 0; i < plan_.n; i += kTile) {
             const int64_t n = std::min(kTile, plan_.n - i);
             std::byte* data = in_.data + (offset + i * stride) * in_.item_size();
             std::memcpy(row_.data() + i, loader_.load({data, 1, n, 0, stride}), static_cast<size_t>(n) * sizeof(T));
         }
-        for (int64_t i = 0; i < plan_.n; ++i) {
-            const auto key = key_of(row_[static_cast<size_t>(i)]);
-            using Key = std::remove_const_t<decltype(key)>;
-            items_[static_cast<size_t>(i)] = Item(descending_ ? static_cast<Key>(~key) : key, i);
+    }
+
+    void list_all() {
+        items_.resize(row_.size());
+        for (size_t i = 0; i < row_.size(); ++i) items_[i] = Item(key(row_[i]), static_cast<int64_t>(i));
+    }
+
+    /// Leaves out elements behind which count_ others come, and which therefore are not among the first.
+    void list_few() {
+        items_.clear();
+        const size_t most = static_cast<size_t>(2 * count_) + kFewBlock;
+        Key limit = std::numeric_limits<Key>::max();
+        bool is_limited = false;
+        for (size_t i = 0; i < row_.size(); i += kFewBlock) {
+            const size_t n = std::min(kFewBlock, row_.size() - i);
+            if (is_limited && !any_below_(row_.data() + i, n, limit, descending_)) continue;
+            for (size_t k = i; k < i + n; ++k) {
+                const Key own = key(row_[k]);
+                if (own < limit || !is_limited) items_.emplace_back(own, static_cast<int64_t>(k));
+            }
+            if (items_.size() + kFewBlock <= most) continue;
+            const auto last = items_.begin() + static_cast<std::ptrdiff_t>(count_) - 1;
+            std::nth_element(items_.begin(), last, items_.end());
+            limit = last->key();
+            is_limited = true;
+            items_.erase(last + 1, items_.end());
         }
     }
 
@@ -60,7 +102,7 @@ class RowSorter {
     void order() {
         if (count_ == plan_.n) return sort_all(items_, other_);
         const auto last = items_.begin() + static_cast<std::ptrdiff_t>(count_);
-        std::nth_element(items_.begin(), last, items_.end());
+        if (last != items_.end()) std::nth_element(items_.begin(), last, items_.end());
         std::sort(items_.begin(), last);
     }
 
@@ -91,6 +133,7 @@ class RowSorter {
     Buffers buffers_[3];
     std::vector<T> row_;
     std::vector<Item> items_, other_;
+    decltype(best<any_below<T, Key>>()) any_below_ = best<any_below<T, Key>>();
     int64_t at_[kTile];
     T chosen_[kTile];
 };

@@ -1,6 +1,8 @@
 /// Running sums. Those of floating numbers are formed in float64; those of float64 carry their rounding errors along.
 #include <algorithm>
+#include <array>
 #include <complex>
+#include <cstdlib>
 #include <memory>
 
 #include "kernels/cpu/operators.hpp"
@@ -35,6 +37,24 @@ struct CarefulSum {
     }
 };
 
+/// Rows, one apart in memory or not, whose sums run side by side: one sum alone waits for each of its additions.
+constexpr int64_t kBeside = 8, kAdjacent = 128;
+
+/// sums[j] runs over row j; element i of it is x[i * step + j * row], its sum goes to the same place of out. kRows: the
+/// number of rows where it is known, else 0.
+template <int64_t kRows, class Element, class Running, class Result>
+void add_rows(Running* sums, int64_t rows, int64_t row, const Element* x, Result* out, int64_t n, int64_t step,
+              bool backward) {
+    const int64_t count = kRows > 0 ? kRows : rows;
+    for (int64_t i = 0; i < n; ++i) {
+        const int64_t first = (backward ? n - 1 - i : i) * step;
+#pragma GCC ivdep
+        for (int64_t j = 0; j < count; ++j) {
+            out[first + j * row] = static_cast<Result>(sums[j].add(x[first + j * row]));
+        }
+    }
+}
+
 /// Element: the type of the input's tiles; Result: that of the sums.
 template <class Element, class Running, class Result>
 class Scan {
@@ -43,36 +63,58 @@ class Scan {
         : plan_(plan), out_(out), in_(in), backward_(backward) {
         loader_.init(in.dtype, element, in_buffers_);
         storer_.init(out.dtype, result, out_buffers_);
+        if (plan.rank == 0) return;
+        row_strides_ = {plan.outer[0][plan.rank - 1], plan.outer[1][plan.rank - 1]};
+        row_length_ = plan.sizes[plan.rank - 1];
     }
 
     void run(int64_t begin, int64_t end) {
-        for (int64_t r = begin; r < end; ++r) row(plan_.offset(0, r), plan_.offset(1, r));
+        const bool adjacent = std::abs(plan_.strides[0]) > std::abs(row_strides_[0]);
+        const int64_t most = adjacent ? kAdjacent : kBeside;
+        for (int64_t r = begin, rows = 0; r < end; r += rows) {
+            rows = std::min({most, end - r, row_length_ - r % row_length_});
+            if (!adjacent && rows < kBeside) rows = 1;
+            sum(rows, plan_.offset(0, r), plan_.offset(1, r), adjacent);
+        }
     }
 
  private:
-    void row(int64_t in, int64_t out) {
-        Running sum;
-        for (int64_t done = 0; done < plan_.n; done += kTile) {
-            const int64_t n = std::min(kTile, plan_.n - done), first = backward_ ? plan_.n - done - n : done;
-            const auto patch = [&](const View& view, int64_t offset, int64_t stride) {
-                return Patch{view.data + (offset + first * stride) * view.item_size(), 1, n, 0, stride};
+    /// The sums of some rows with offsets that are row_strides_ apart. Tiles hold whole steps of all of them, one after
+    /// the other if the rows are adjacent, else a part of each row.
+    void sum(int64_t rows, int64_t in, int64_t out, bool adjacent) {
+        Running sums[kAdjacent]{};
+        const int64_t tile = kTile / rows;
+        for (int64_t done = 0; done < plan_.n; done += tile) {
+            const int64_t n = std::min(tile, plan_.n - done), first = backward_ ? plan_.n - done - n : done;
+            const auto patch = [&](const View& view, size_t tensor, int64_t offset) {
+                const int64_t stride = plan_.strides[tensor], row = row_strides_[tensor];
+                std::byte* data = view.data + (offset + first * stride) * view.item_size();
+                return adjacent ? Patch{data, n, rows, stride, row} : Patch{data, rows, n, row, stride};
             };
-            const auto* x = static_cast<const Element*>(loader_.load(patch(in_, in, plan_.strides[0])));
-            for (int64_t i = 0; i < n; ++i) {
-                const int64_t k = backward_ ? n - 1 - i : i;
-                sums_[k] = sum.add(x[k]);
-            }
-            storer_.store(sums_, patch(out_, out, plan_.strides[1]));
+            const auto* x = static_cast<const Element*>(loader_.load(patch(in_, 0, in)));
+            const Patch to = patch(out_, 1, out);
+            auto* results = static_cast<Result*>(storer_.target(to));
+            const int64_t row = adjacent ? 1 : n, step = adjacent ? rows : 1;
+            (rows == 1  ? one_row_
+             : adjacent ? adjacent_rows_
+                        : beside_)(sums, rows, row, x, results, n, step, backward_);
+            storer_.store(results, to);
         }
     }
 
     const AlongDim& plan_;
     const View out_, in_;
     bool backward_;
+    std::array<int64_t, 2> row_strides_{};  ///< between the first rows
+    int64_t row_length_ = 1;                ///< of so many rows
+    decltype(best<add_rows<0, Element, Running, Result>>()) one_row_ = best<add_rows<1, Element, Running, Result>>(),
+                                                            beside_ =
+                                                                best<add_rows<kBeside, Element, Running, Result>>(),
+                                                            adjacent_rows_ =
+                                                                best<add_rows<0, Element, Running, Result>>();
     Loader loader_;
     Storer storer_;
     Buffers in_buffers_, out_buffers_;
-    Result sums_[kTile];
 };
 
 template <class Element, class Running, class Result>
@@ -101,6 +143,9 @@ diopiError_t running(diopiContextHandle_t ctx, std::string_view op, const View& 
     }
     if (whole) {
         return scan<uint64_t, RunningSum<uint64_t>, uint64_t>(plan, out, in, Dtype::int64, Dtype::int64, backward);
+    }
+    if (in.dtype == Dtype::float32 && out.dtype == Dtype::float32) {
+        return scan<float, RunningSum<double>, float>(plan, out, in, Dtype::float32, Dtype::float32, backward);
     }
     if (wide(in.dtype) == Dtype::float32) {
         return scan<float, RunningSum<double>, double>(plan, out, in, Dtype::float32, Dtype::float64, backward);

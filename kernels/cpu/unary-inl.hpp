@@ -28,16 +28,17 @@ namespace diopi::cpu::HWY_NAMESPACE {
 template <class F>
 constexpr bool kIsBinary = std::is_invocable_v<decltype(F::one), double, double>;
 
-template <class F, class V>
-concept HasMany = (HWY_NATIVE_FMA != 0) && (
-                                               requires(V x) { F::many(x); } || requires(V x) { F::many(x, x); });
+template <class F, class... Vs>
+concept HasMany = (HWY_NATIVE_FMA != 0) && requires(Vs... xs) {
+    F::many(xs...);
+};
 
 template <class F, class V, class... Vs>
 HWY_INLINE V many_of(V x, Vs... others) {
-    if constexpr (HasMany<F, V>)
+    if constexpr (HasMany<F, V, Vs...>)
         return F::many(x, others...);
     else
-        return each(x, others..., F::one);
+        return each(F::one, x, others...);
 }
 
 /// T is float or double. The last vector is filled up with 1, which is valid for every function.

@@ -15,6 +15,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 HWY_BEFORE_NAMESPACE();
 namespace diopi::cpu::HWY_NAMESPACE {
@@ -74,25 +75,23 @@ HWY_INLINE V polynomial(V x, const hn::TFromV<V> (&c)[kCount]) {
     return p;
 }
 
-/// f, a function of one or two float64 numbers, of each lane.
-template <class V, class F>
-HWY_NOINLINE V each(V x, F f) {
-    using T = hn::TFromV<V>;
-    HWY_ALIGN T lanes[HWY_LANES(T)];
-    hn::Store(x, hn::DFromV<V>(), lanes);
-    for (T& lane : lanes) lane = static_cast<T>(f(static_cast<double>(lane)));
-    return hn::Load(hn::DFromV<V>(), lanes);
+template <class F, class T, size_t kLanes, size_t... kVectors>
+HWY_INLINE T of_lane(F f, const T (&lanes)[sizeof...(kVectors)][kLanes], size_t i, std::index_sequence<kVectors...>) {
+    return static_cast<T>(f(static_cast<double>(lanes[kVectors][i])...));
 }
-template <class V, class F>
-HWY_NOINLINE V each(V x, V y, F f) {
+/// f, a function of float64 numbers, of each lane.
+template <class F, class V, class... Vs>
+HWY_NOINLINE V each(F f, V x, Vs... others) {
     using T = hn::TFromV<V>;
-    HWY_ALIGN T lanes[HWY_LANES(T)], others[HWY_LANES(T)];
-    hn::Store(x, hn::DFromV<V>(), lanes);
-    hn::Store(y, hn::DFromV<V>(), others);
-    for (size_t i = 0; i < HWY_LANES(T); ++i) {
-        lanes[i] = static_cast<T>(f(static_cast<double>(lanes[i]), static_cast<double>(others[i])));
-    }
-    return hn::Load(hn::DFromV<V>(), lanes);
+    const hn::DFromV<V> d;
+    constexpr size_t kCount = 1 + sizeof...(others);
+    HWY_ALIGN T lanes[kCount][HWY_LANES(T)];
+    HWY_ALIGN T results[HWY_LANES(T)];
+    size_t next = 0;
+    hn::StoreU(x, d, lanes[next++]);
+    (hn::StoreU(others, d, lanes[next++]), ...);
+    for (size_t i = 0; i < HWY_LANES(T); ++i) results[i] = of_lane(f, lanes, i, std::make_index_sequence<kCount>());
+    return hn::Load(d, results);
 }
 
 /// The formats of floating numbers, and what exp takes from them.
@@ -387,7 +386,7 @@ template <class Standard, class V>
 HWY_INLINE V with_far(V y, V x, Standard standard) {
     const auto is_near = hn::Le(absolute(x), all<V>(FormatOf<V>::kLargestAngle));
     if (HWY_LIKELY(hn::AllTrue(hn::DFromV<V>(), is_near))) return y;
-    return choose(is_near, y, each(x, standard));
+    return choose(is_near, y, each(standard, x));
 }
 
 /// sin(x + quarters pi / 2)
@@ -516,7 +515,7 @@ HWY_INLINE Float pow(Float x, Float y) {
     const Mask is_plain = hn::And(is_finite, hn::Ne(x, spread(0.0F)));
     const Float power = finite_power(x, y);
     if (HWY_LIKELY(hn::AllTrue(Floats(), is_plain))) return power;
-    return choose(is_plain, power, each(x, y, StandardPower()));
+    return choose(is_plain, power, each(StandardPower(), x, y));
 }
 
 }  // namespace diopi::cpu::HWY_NAMESPACE

@@ -26,6 +26,21 @@ void fill(const View& tensor, diopiScalar_t number);
 /// The same for several tensors, with a floating number; null is allowed.
 void fill(std::initializer_list<diopiTensorHandle_t> tensors, double number);
 
+/// Views of n elements, one behind the other, of dense tensors; they are valid as long as this.
+struct DensePart {
+    int64_t size, stride = 1;
+    explicit DensePart(int64_t n) : size(n) {}
+    /// Elements `first` to `first` + n of `whole`.
+    [[nodiscard]] View of(const View& whole, int64_t first) const {
+        View part = whole;
+        part.shape = {&size, 1};
+        part.strides = {&stride, 1};
+        part.numel = size;
+        part.data = whole.data + first * whole.item_size();
+        return part;
+    }
+};
+
 /// Calls visit(offsets) for each combination of the outer `rank - inner` dimensions; offsets[k] is the offset of
 /// operand k, in elements. The visitor loops over the `inner` innermost dimensions itself. An empty nest is not
 /// visited.

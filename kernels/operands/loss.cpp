@@ -67,8 +67,8 @@ namespace {
 
 /// One weight for all elements, where none is given.
 View no_weight() {
-    static const double one = 1;
-    return element(const_cast<double*>(&one), Dtype::float64);
+    static const float one = 1;
+    return element(const_cast<float*>(&one), Dtype::float32);
 }
 
 /// Refuses a loss, or its gradient, that is not floating, or has another shape than the reduction gives it.

@@ -1,0 +1,115 @@
+/// Binary cross entropy of probabilities and of logits, and the gradients, on Highway's vectors. x is an element of the
+/// input, t its target, w its weight, p the weight of the positive class, g the gradient of the loss.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/cpu/loss_entropy.cpp"
+#include <hwy/foreach_target.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "kernels/cpu/loss_entropy.hpp"
+#include "kernels/cpu/unary-inl.hpp"
+
+#define ENTROPIES(X)    \
+    X(entropy, Entropy) \
+    X(entropy_slope, EntropySlope) X(logit_entropy, LogitEntropy) X(logit_entropy_slope, LogitEntropySlope)
+
+HWY_BEFORE_NAMESPACE();
+namespace diopi::cpu::HWY_NAMESPACE {
+
+namespace {
+
+constexpr double kLeastLog = -100, kLeastSpread = 1e-12;
+
+template <class V>
+HWY_INLINE V not_below(V x, double least) {
+    return choose(hn::Lt(x, all<V>(least)), all<V>(least), x);
+}
+
+struct Entropy {
+    static constexpr size_t kIns = 3;
+    static double one(double x, double t, double w, double) {
+        const double first = std::log(x), rest = std::log1p(-x);
+        return w * ((t - 1) * (rest < kLeastLog ? kLeastLog : rest) - t * (first < kLeastLog ? kLeastLog : first));
+    }
+    template <class V>
+    static HWY_INLINE V many(V x, V t, V w, V) {
+        const V first = not_below(log(x), kLeastLog), rest = not_below(log1p(hn::Neg(x)), kLeastLog);
+        return w * ((t - all<V>(1)) * rest - t * first);
+    }
+};
+
+struct EntropySlope {
+    static constexpr size_t kIns = 4;
+    static double one(double g, double x, double t, double w, double factor) {
+        const double spread = x * (1 - x);
+        return g * w * factor * ((x - t) / (spread < kLeastSpread ? kLeastSpread : spread));
+    }
+    template <class V>
+    static HWY_INLINE V many(V g, V x, V t, V w, V factor) {
+        return g * w * factor * ((x - t) / not_below(x * (all<V>(1) - x), kLeastSpread));
+    }
+};
+
+/// (1 - t) x - (1 + (p - 1) t) log(logistic(x)); below 0, where the logarithm is about x, without the difference of
+/// both. That of -inf is NaN, as in the sum.
+struct LogitEntropy {
+    static constexpr size_t kIns = 4;
+    static double one(double x, double t, double w, double p, double) {
+        const double plain = x < 0 ? (x - x) - p * t * x : (1 - t) * x;
+        return w * (plain + (1 + (p - 1) * t) * std::log1p(std::exp(-std::fabs(x))));
+    }
+    template <class V>
+    static HWY_INLINE V many(V x, V t, V w, V p, V) {
+        const V unit = all<V>(1), bend = log1p(exp_below(hn::Neg(absolute(x))));
+        const V plain = choose(is_negative(x), (x - x) - p * t * x, (unit - t) * x);
+        return w * (plain + (unit + (p - unit) * t) * bend);
+    }
+};
+
+struct LogitEntropySlope {
+    static constexpr size_t kIns = 5;
+    static double one(double g, double x, double t, double w, double p, double factor) {
+        return g * w * factor * ((p * t + 1 - t) * (1 / (1 + std::exp(-x))) - p * t);
+    }
+    template <class V>
+    static HWY_INLINE V many(V g, V x, V t, V w, V p, V factor) {
+        const V unit = all<V>(1), positive = p * t;
+        return g * w * factor * ((positive + unit - t) * (unit / (unit + exp(hn::Neg(x)))) - positive);
+    }
+};
+
+template <class F, class T, size_t... kIn>
+HWY_INLINE void entropy_vector(T* out, const void* const* in, int64_t i, int64_t n, T factor,
+                               std::index_sequence<kIn...>) {
+    store_up_to(many_of<F>(load_up_to(static_cast<const T*>(in[kIn]) + i, n, T{1})..., set(factor)), out + i, n);
+}
+
+template <class F, class T>
+void entropy_tile(void* const* out, const void* const* in, int64_t n, const void* factor) {
+    for (int64_t i = 0; i < n; i += kLanesOf<T>) {
+        entropy_vector<F>(static_cast<T*>(out[0]), in, i, std::min(kLanesOf<T>, n - i), *static_cast<const T*>(factor),
+                          std::make_index_sequence<F::kIns>());
+    }
+}
+
+}  // namespace
+
+#define DIOPI_ENTROPY_TILES(name, F) \
+    RealTiles F##Tiles() { return {entropy_tile<F, float>, entropy_tile<F, double>}; }
+ENTROPIES(DIOPI_ENTROPY_TILES)
+
+}  // namespace diopi::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace diopi::cpu {
+
+#define DIOPI_ENTROPY(name, F) \
+    HWY_EXPORT(F##Tiles);      \
+    RealTiles name##_tiles() { return HWY_DYNAMIC_DISPATCH(F##Tiles)(); }
+ENTROPIES(DIOPI_ENTROPY)
+
+}  // namespace diopi::cpu
+#endif
