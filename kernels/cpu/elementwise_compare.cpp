@@ -108,8 +108,9 @@ void find_difference(void* const*, const void* const* in, int64_t n, const void*
     if (differ != 0) (*static_cast<std::atomic<bool>* const*>(state))->store(true, std::memory_order_relaxed);
 }
 
-/// Elements that are compared before the next ones are: a difference among the first ones ends the comparison.
-constexpr int64_t kPiece = 1 << 18;
+/// Elements that are compared before the next ones are, in the first piece and in the last ones: a difference ends the
+/// comparison.
+constexpr int64_t kFirstPiece = 1 << 11, kLargePiece = 1 << 18;
 
 /// Whether both have one shape and equal elements.
 diopiError_t equal(diopiContextHandle_t ctx, std::string_view op, bool* out, diopiConstTensorHandle_t input,
@@ -133,11 +134,14 @@ diopiError_t equal(diopiContextHandle_t ctx, std::string_view op, bool* out, dio
         tile_op.stored = Dtype::boolean;
         const bool is_dense = std::ranges::all_of(whole, [](const View& v) { return v.is_contiguous(); });
         if (!is_dense) error = for_each_tile(ctx, op, {&operands.out, 1}, whole, tile_op);
-        for (int64_t first = 0; is_dense && error == diopiSuccess && first < count && !differ; first += kPiece) {
-            const DensePart part(std::min(kPiece, count - first));
+        int64_t first = 0, most = kFirstPiece;
+        while (is_dense && error == diopiSuccess && first < count && !differ) {
+            const DensePart part(std::min(most, count - first));
             const std::array ins = {part.of(whole[0], first), part.of(whole[1], first)};
             const View truths = part.of(operands.out, first);
             error = for_each_tile(ctx, op, {&truths, 1}, ins, tile_op);
+            first += part.size;
+            most = std::min(2 * most, kLargePiece);
         }
         *out = !differ;
         return error;

@@ -24,12 +24,13 @@ void take_rows(const E* x, E* out, const AroundDim& s, Positions positions) {
         for (int64_t r = first; r < last;) {
             const int64_t o = r / n, end = std::min(last, (o + 1) * n);
             const E* from = x + o * s.size * s.inner;
-            for (int64_t k = r - o * n; r < end; ++k, ++r) {
-                const E* row = from + positions[static_cast<size_t>(k)] * s.inner;
-                if (s.inner == 1)
-                    out[r] = *row;
-                else
-                    std::memcpy(out + r * s.inner, row, static_cast<size_t>(s.inner) * sizeof(E));
+            const int64_t* at = positions.data() + (r - o * n);
+            if (s.inner == 1) {
+                for (int64_t k = 0; k < end - r; ++k) out[r + k] = from[at[k]];
+                r = end;
+            }
+            for (; r < end; ++r, ++at) {
+                std::memcpy(out + r * s.inner, from + *at * s.inner, static_cast<size_t>(s.inner) * sizeof(E));
             }
         }
     });

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <vector>
 
+#include "kernels/cpu/instruction_sets.hpp"
 #include "kernels/cpu/onednn_staging.hpp"
 #include "kernels/cpu/operators.hpp"
 #include "kernels/cpu/threads.hpp"
@@ -116,32 +117,60 @@ constexpr bool kIsExtreme = requires {
     F::kIsExtreme;
 };
 
-/// The sum of the terms, or the largest of them, a NaN before all; in parts, which the compiler makes vectors of.
+/// The sum of two terms, or the larger of them, a NaN before all.
+template <class F, class T>
+[[gnu::always_inline]] inline T joined(T a, T b) {
+    if constexpr (kIsExtreme<F>)
+        return a != a || a > b ? a : b;
+    else
+        return a + b;
+}
+
+/// All terms joined; in parts, which the compiler makes vectors of.
 template <class F, class T>
 T fold(const F& f, int64_t m, const T* x, const T* y) {
     constexpr int64_t kLanes = 16;
     std::array<T, kLanes> parts{};
-    const auto join = [](T a, T b) {
-        if constexpr (kIsExtreme<F>)
-            return a != a || a > b ? a : b;
-        else
-            return a + b;
-    };
     int64_t k = 0;
     for (; k + kLanes <= m; k += kLanes) {
         for (int64_t i = 0; i < kLanes; ++i) {
             T& part = parts[static_cast<size_t>(i)];
-            part = join(part, f.template term<T>(x[k + i] - y[k + i]));
+            part = joined<F>(part, f.template term<T>(x[k + i] - y[k + i]));
         }
     }
     for (int64_t i = 0; k < m; ++k, ++i) {
         T& part = parts[static_cast<size_t>(i)];
-        part = join(part, f.template term<T>(x[k] - y[k]));
+        part = joined<F>(part, f.template term<T>(x[k] - y[k]));
     }
     for (size_t half = kLanes / 2; half > 0; half /= 2) {
-        for (size_t i = 0; i < half; ++i) parts[i] = join(parts[i], parts[i + half]);
+        for (size_t i = 0; i < half; ++i) parts[i] = joined<F>(parts[i], parts[i + half]);
     }
     return parts[0];
+}
+
+/// Points whose distances to one point are formed together, each in a lane.
+constexpr int64_t kLanesOfPoints = 16;
+constexpr int64_t kRowsOfBlock = 32;
+/// Coordinates whose terms are added up before they join the sum.
+constexpr int64_t kTermsTogether = 16;
+
+/// The distances of x to kLanesOfPoints points, whose coordinates k are y[k * kLanesOfPoints] and those behind it.
+template <class F, class T>
+void fold_lanes(const F& given, int64_t m, const T* x, const T* y, T* to) {
+    const F f = given;
+    T sums[kLanesOfPoints] = {};
+    for (int64_t first = 0; first < m; first += kTermsTogether) {
+        const int64_t last = std::min(m, first + kTermsTogether);
+        T part[kLanesOfPoints] = {};
+        for (int64_t k = first; k < last; ++k) {
+#pragma GCC unroll 1  // a loop of its own becomes vectors
+            for (int64_t l = 0; l < kLanesOfPoints; ++l) {
+                part[l] = joined<F>(part[l], f.template term<T>(x[k] - y[k * kLanesOfPoints + l]));
+            }
+        }
+        for (int64_t l = 0; l < kLanesOfPoints; ++l) sums[l] = joined<F>(sums[l], part[l]);
+    }
+    for (int64_t l = 0; l < kLanesOfPoints; ++l) to[l] = f.finish(sums[l]);
 }
 
 /// Calls run(F()) with the formulas of the order.
@@ -183,12 +212,29 @@ diopiError_t run_distances(diopiContextHandle_t ctx, const Points& points, const
     const T *x = staging.in<T>(points.input1), *y = staging.in<T>(points.input2);
     T* to = staging.out<T>(out);
     if (staging.error() != diopiSuccess) return staging.error();
-    parallel_for(points.pairs.count() * p, r * m, [&](int64_t begin, int64_t end) {
-        for (int64_t row = begin; row < end; ++row) {
-            const auto pair = static_cast<size_t>(row / p);
-            const T* own = x + (points.pairs.first[pair] * p + row % p) * m;
+    const auto fold_block = best<fold_lanes<F, T>>();
+    // Blocks of rows: the points of the other set are turned round once for each of them.
+    const int64_t blocks = (p + kRowsOfBlock - 1) / kRowsOfBlock;
+    parallel_for(points.pairs.count() * blocks, kRowsOfBlock * r * m, [&](int64_t begin, int64_t end) {
+        std::vector<T> turned(static_cast<size_t>(m * kLanesOfPoints));
+        for (int64_t block = begin; block < end; ++block) {
+            const auto pair = static_cast<size_t>(block / blocks);
+            const int64_t first = block % blocks * kRowsOfBlock, last = std::min(p, first + kRowsOfBlock);
+            const T* own = x + points.pairs.first[pair] * p * m;
             const T* others = y + points.pairs.second[pair] * r * m;
-            for (int64_t j = 0; j < r; ++j) to[row * r + j] = f.finish(fold(f, m, own, others + j * m));
+            T* distances_to = to + static_cast<int64_t>(pair) * p * r;
+            for (int64_t j = 0; j < r; j += kLanesOfPoints) {
+                const int64_t n = std::min(kLanesOfPoints, r - j);
+                for (int64_t l = 0; l < kLanesOfPoints; ++l) {
+                    const T* other = others + (j + std::min(l, n - 1)) * m;
+                    for (int64_t k = 0; k < m; ++k) turned[static_cast<size_t>(k * kLanesOfPoints + l)] = other[k];
+                }
+                for (int64_t row = first; row < last; ++row) {
+                    T found[kLanesOfPoints];
+                    fold_block(f, m, own + row * m, turned.data(), found);
+                    std::copy_n(found, n, distances_to + row * r + j);
+                }
+            }
         }
     });
     return staging.finish();

@@ -87,10 +87,8 @@ diopiError_t with_tiles(const ElementLoss& loss, const Run& run, Numbers... numb
 template <class Run>
 diopiError_t with_vectors(const ElementLoss& loss, const RealTiles& tiles, const Run& run, double factor) {
     const auto narrow = static_cast<float>(factor);
-    if (!loss.computes_in_float64()) {
-        return run.template operator()<float>(TileOp{Dtype::float32, tiles.float32, &narrow});
-    }
-    return run.template operator()<double>(TileOp{Dtype::float64, tiles.float64, &factor});
+    if (!loss.computes_in_float64()) return run.template operator()<float>(tiles.in(true, &narrow));
+    return run.template operator()<double>(tiles.in(false, &factor));
 }
 
 /// out = the loss of each element, or their sum or mean. with_tiles(loss, run) calls run with the tiles of a loss.

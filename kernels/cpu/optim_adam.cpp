@@ -22,8 +22,9 @@ struct Lane {
 };
 
 template <class T, bool kMost>
-void run(const AdamFactors<T>& s, int64_t begin, int64_t end, Lane<T> param, const T* grad, Lane<T> m, Lane<T> v,
+void run(const AdamFactors<T>& given, int64_t begin, int64_t end, Lane<T> param, const T* grad, Lane<T> m, Lane<T> v,
          Lane<T> most) {
+    const AdamFactors<T> s = given;
 #pragma GCC ivdep
     for (int64_t i = begin; i < end; ++i) {
         const T p = param.from[i];

@@ -17,6 +17,14 @@ struct Wide {
     uint64_t words[2];
 };
 
+/// Rows of a stride that the compiler knows, so that it makes vectors.
+template <class T, int64_t kStride>
+void gather_rows(const Patch& from, const T* a, T* o) {
+    for (int64_t r = 0; r < from.rows; ++r) {
+        for (int64_t i = 0; i < from.n; ++i) o[r * from.n + i] = a[r * from.row_stride + i * kStride];
+    }
+}
+
 template <class T>
 void gather(const Patch& from, std::byte* to) {
     const T* a = reinterpret_cast<const T*>(from.data);
@@ -26,9 +34,9 @@ void gather(const Patch& from, std::byte* to) {
     } else if (from.stride == 0) {
         for (int64_t r = 0; r < from.rows; ++r) std::fill_n(o + r * from.n, from.n, a[r * from.row_stride]);
     } else if (from.stride == -1) {
-        for (int64_t r = 0; r < from.rows; ++r) {
-            for (int64_t i = 0; i < from.n; ++i) o[r * from.n + i] = a[r * from.row_stride - i];
-        }
+        gather_rows<T, -1>(from, a, o);
+    } else if (from.stride == 2) {
+        gather_rows<T, 2>(from, a, o);
     } else if (std::abs(from.row_stride) < std::abs(from.stride)) {
         // The loop runs along the shorter stride, so that each cache line is read once.
         const int64_t span = (from.rows - 1) * from.row_stride;

@@ -20,9 +20,7 @@ diopiError_t run_real(diopiContextHandle_t ctx, std::string_view op, Operands x)
             wide_result ? reinterpret_cast<std::byte*>(&number_of_other) : reinterpret_cast<std::byte*>(&single);
     }
     const std::array ins = {x.input, x.other};
-    const RealTiles tiles = F::tiles();
-    return for_each_tile(ctx, op, {&x.out, 1}, ins,
-                         wide_result ? TileOp{Dtype::float64, tiles.float64} : TileOp{Dtype::float32, tiles.float32});
+    return for_each_tile(ctx, op, {&x.out, 1}, ins, F::tiles().in(!wide_result));
 }
 
 }  // namespace diopi::cpu

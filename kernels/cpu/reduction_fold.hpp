@@ -45,6 +45,7 @@ typename F::Accumulator row(const typename F::Element* x, int64_t n, double cent
     std::fill_n(lanes, kLanes, f.start());
     int64_t i = 0;
     for (; i + kLanes <= n; i += kLanes) {
+#pragma GCC unroll 1  // a loop of its own becomes vectors for every step
         for (int64_t l = 0; l < kLanes; ++l) lanes[l] = stepped<kCentred>(f, lanes[l], x[i + l], centre);
     }
     for (int64_t l = 0; i < n; ++i, ++l) lanes[l] = stepped<kCentred>(f, lanes[l], x[i], centre);

@@ -41,13 +41,14 @@ HWY_INLINE V many_of(V x, Vs... others) {
         return each(F::one, x, others...);
 }
 
-/// T is float or double. The last vector is filled up with 1, which is valid for every function.
-template <class F, class T>
+/// E is float, double or Bfloat16. The last vector is filled up with 1, which is valid for every function.
+template <class F, class E>
 void tile(void* const* out, const void* const* in, int64_t n, const void*) {
-    constexpr int64_t kStep = kLanesOf<T>;
-    T* o = static_cast<T*>(out[0]);
-    const T* a = static_cast<const T*>(in[0]);
-    const T* b = kIsBinary<F> ? static_cast<const T*>(in[1]) : nullptr;
+    constexpr int64_t kStep = kLanesOf<E>;
+    constexpr ComputeOf<E> kFill = 1;
+    E* o = static_cast<E*>(out[0]);
+    const E* a = static_cast<const E*>(in[0]);
+    const E* b = kIsBinary<F> ? static_cast<const E*>(in[1]) : nullptr;
     int64_t i = 0;
     for (; i + kStep <= n; i += kStep) {
         if constexpr (kIsBinary<F>)
@@ -57,16 +58,16 @@ void tile(void* const* out, const void* const* in, int64_t n, const void*) {
     }
     if (i == n) return;
     if constexpr (kIsBinary<F>)
-        store_first(many_of<F>(load_first(a + i, n - i, T{1}), load_first(b + i, n - i, T{1})), o + i, n - i);
+        store_first(many_of<F>(load_first(a + i, n - i, kFill), load_first(b + i, n - i, kFill)), o + i, n - i);
     else
-        store_first(many_of<F>(load_first(a + i, n - i, T{1})), o + i, n - i);
+        store_first(many_of<F>(load_first(a + i, n - i, kFill)), o + i, n - i);
 }
 
 }  // namespace diopi::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #define DIOPI_TILES(F) \
-    RealTiles F##Tiles() { return {tile<F, float>, tile<F, double>}; }
+    RealTiles F##Tiles() { return {tile<F, float>, tile<F, double>, tile<F, Bfloat16>}; }
 
 #define DIOPI_FORMULA(F)                                                      \
     HWY_EXPORT(F##Tiles);                                                     \

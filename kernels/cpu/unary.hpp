@@ -12,6 +12,13 @@ namespace diopi::cpu {
 /// One function on tiles, of the best instruction set of this machine.
 struct RealTiles {
     TileFunction float32, float64;
+    TileFunction bfloat16 = nullptr;  ///< null: tiles of bfloat16 are converted
+
+    /// The operator in float32, or in float64.
+    [[nodiscard]] TileOp in(bool is_narrow, const void* state = nullptr) const {
+        if (!is_narrow) return {Dtype::float64, float64, state};
+        return {Dtype::float32, float32, state, Loop::transcendental, bfloat16};
+    }
 };
 
 /// out = F of one or two inputs of its shape; integers and bool compute in float64. Results are floating numbers.
@@ -20,9 +27,7 @@ diopiError_t map_real(diopiContextHandle_t ctx, std::string_view op, const View&
                       const std::array<View, kIns>& ins) {
     bool is_narrow = false;
     if (const diopiError_t error = read_real_function(op, out, ins, is_narrow); error != diopiSuccess) return error;
-    const RealTiles tiles = F::tiles();
-    return for_each_tile(ctx, op, {&out, 1}, ins,
-                         is_narrow ? TileOp{Dtype::float32, tiles.float32} : TileOp{Dtype::float64, tiles.float64});
+    return for_each_tile(ctx, op, {&out, 1}, ins, F::tiles().in(is_narrow));
 }
 
 /// A forward function or an in-place one, which has out == input.

@@ -3,7 +3,7 @@ import math
 import subprocess
 import unittest
 
-from program import BINARY, ProgramTest, allocated, case_file, group
+from program import BINARY, SOURCE, ProgramTest, allocated, case_file, group
 
 FAULTY = 4099
 CRASH = f"abort@{allocated(FAULTY)}"
@@ -27,6 +27,12 @@ class SelectionTest(ProgramTest):
     def test_the_cases_of_every_model_can_be_planned(self):
         collected = self.expect(0, "test", "--model", "all", "--collect-only").out
         self.assertIn("10537 cases, 10537 would run", collected)
+
+    def test_the_cases_of_the_benchmarks_can_be_planned(self):
+        for name, cases in (("operators", 1200), ("language", 36)):
+            file = SOURCE / "benchmarks" / f"{name}.json"
+            collected = self.expect(0, "test", "--cases", file, "--collect-only").out
+            self.assertIn(f"{cases} cases, {cases} would run", collected)
 
     def test_each_subcommand_takes_operators_without_an_option(self):
         self.write("mine.json", case_file(group("mine", [[4]], ops=("add", "mul", "sub"))))
