@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstring>
+#include <type_traits>
 #include <vector>
 
 #include "kernels/cpu/instruction_sets.hpp"
@@ -173,6 +175,34 @@ void fold_lanes(const F& given, int64_t m, const T* x, const T* y, T* to) {
     for (int64_t l = 0; l < kLanesOfPoints; ++l) to[l] = f.finish(sums[l]);
 }
 
+/// Rows of points that are met with kLanesOfPoints others at a time.
+constexpr int64_t kRowsTogether = 4;
+
+/// The same for the Euclidean distances of kRowsTogether points x, with the same bits.
+template <class T>
+void fold_euclid(int64_t m, const T* x, const T* y, T* to) {
+    constexpr int64_t kLanes = 32 / sizeof(T), kVectors = kLanesOfPoints / kLanes;
+    using Lanes [[gnu::vector_size(32)]] = T;
+    Lanes sums[kRowsTogether][kVectors] = {};
+    for (int64_t first = 0; first < m; first += kTermsTogether) {
+        const int64_t last = std::min(m, first + kTermsTogether);
+        for (int64_t v = 0; v < kVectors; ++v) {
+            Lanes part[kRowsTogether] = {};
+            for (int64_t k = first; k < last; ++k) {
+                Lanes other;
+                std::memcpy(&other, y + k * kLanesOfPoints + v * kLanes, sizeof(other));
+                for (int64_t r = 0; r < kRowsTogether; ++r) {
+                    const Lanes apart = x[r * m + k] - other;
+                    part[r] += apart * apart;
+                }
+            }
+            for (int64_t r = 0; r < kRowsTogether; ++r) sums[r][v] += part[r];
+        }
+    }
+    std::memcpy(to, sums, sizeof(sums));
+    for (int64_t i = 0; i < kRowsTogether * kLanesOfPoints; ++i) to[i] = std::sqrt(to[i]);
+}
+
 /// Calls run(F()) with the formulas of the order.
 template <class Run>
 diopiError_t with_order(double p, Run&& run) {
@@ -213,6 +243,7 @@ diopiError_t run_distances(diopiContextHandle_t ctx, const Points& points, const
     T* to = staging.out<T>(out);
     if (staging.error() != diopiSuccess) return staging.error();
     const auto fold_block = best<fold_lanes<F, T>>();
+    [[maybe_unused]] const auto fold_rows = best<fold_euclid<T>>();
     // Blocks of rows: the points of the other set are turned round once for each of them.
     const int64_t blocks = (p + kRowsOfBlock - 1) / kRowsOfBlock;
     parallel_for(points.pairs.count() * blocks, kRowsOfBlock * r * m, [&](int64_t begin, int64_t end) {
@@ -229,8 +260,17 @@ diopiError_t run_distances(diopiContextHandle_t ctx, const Points& points, const
                     const T* other = others + (j + std::min(l, n - 1)) * m;
                     for (int64_t k = 0; k < m; ++k) turned[static_cast<size_t>(k * kLanesOfPoints + l)] = other[k];
                 }
-                for (int64_t row = first; row < last; ++row) {
-                    T found[kLanesOfPoints];
+                int64_t row = first;
+                T found[kRowsTogether * kLanesOfPoints];
+                if constexpr (std::is_same_v<F, Euclid>) {
+                    for (; row + kRowsTogether <= last; row += kRowsTogether) {
+                        fold_rows(m, own + row * m, turned.data(), found);
+                        for (int64_t k = 0; k < kRowsTogether; ++k) {
+                            std::copy_n(found + k * kLanesOfPoints, n, distances_to + (row + k) * r + j);
+                        }
+                    }
+                }
+                for (; row < last; ++row) {
                     fold_block(f, m, own + row * m, turned.data(), found);
                     std::copy_n(found, n, distances_to + row * r + j);
                 }

@@ -1,62 +1,41 @@
 /// Adam and AdamW: one pass over the parameter and its state.
 #include "kernels/cpu/optim_adam.hpp"
 
-#include <algorithm>
 #include <cmath>
+#include <vector>
 
-#include "kernels/cpu/instruction_sets.hpp"
-#include "kernels/cpu/onednn_staging.hpp"
 #include "kernels/cpu/operators.hpp"
-#include "kernels/cpu/threads.hpp"
+#include "kernels/cpu/optim_step.hpp"
 #include "kernels/entries/entries.hpp"
 
 namespace diopi::cpu {
 
 namespace {
 
-/// Memory of the old and of the new values, which may be the same.
-template <class T>
-struct Lane {
-    const T* from = nullptr;
-    T* to = nullptr;
-};
-
+/// out = param, exp_avg, exp_avg_sq, and max_exp_avg_sq (kMost); in = grad and those.
 template <class T, bool kMost>
-void run(const AdamFactors<T>& given, int64_t begin, int64_t end, Lane<T> param, const T* grad, Lane<T> m, Lane<T> v,
-         Lane<T> most) {
-    const AdamFactors<T> s = given;
+void run(void* const* out, const void* const* in, int64_t n, const void* factors) {
+    const AdamFactors<T> s = *static_cast<const AdamFactors<T>*>(factors);
+    T *to = static_cast<T*>(out[0]), *m_to = static_cast<T*>(out[1]), *v_to = static_cast<T*>(out[2]);
+    T* most_to = kMost ? static_cast<T*>(out[3]) : nullptr;
+    const T *grad = static_cast<const T*>(in[0]), *param = static_cast<const T*>(in[1]);
+    const T *m = static_cast<const T*>(in[2]), *v = static_cast<const T*>(in[3]);
+    const T* most = kMost ? static_cast<const T*>(in[4]) : nullptr;
 #pragma GCC ivdep
-    for (int64_t i = begin; i < end; ++i) {
-        const T p = param.from[i];
+    for (int64_t i = 0; i < n; ++i) {
+        const T p = param[i];
         const T g = s.decay == 0 ? grad[i] : std::fma(s.decay, p, grad[i]);
-        const T first = std::fma(s.beta1, m.from[i], s.rest1 * g);
-        const T second = std::fma(s.beta2, v.from[i], s.rest2 * g * g);
-        m.to[i] = first;
-        v.to[i] = second;
+        const T first = std::fma(s.beta1, m[i], s.rest1 * g);
+        const T second = std::fma(s.beta2, v[i], s.rest2 * g * g);
+        m_to[i] = first;
+        v_to[i] = second;
         T spread = second;
         if constexpr (kMost) {
-            spread = most.from[i] >= second ? most.from[i] : second;
-            most.to[i] = spread;
+            spread = most[i] >= second ? most[i] : second;
+            most_to[i] = spread;
         }
-        param.to[i] = s.shrink * p - s.rate * first / (std::sqrt(spread) * s.root + s.eps);
+        to[i] = s.shrink * p - s.rate * first / (std::sqrt(spread) * s.root + s.eps);
     }
-}
-
-template <class T>
-diopiError_t step_in(diopiContextHandle_t ctx, const AdamArguments& a, bool is_decoupled) {
-    Staging staging(ctx);
-    const auto lane = [&](diopiTensorHandle_t tensor) {
-        const T* from = staging.in<T>(static_cast<diopiConstTensorHandle_t>(tensor));
-        return Lane<T>{from, staging.out<T>(tensor)};
-    };
-    const T* grad = staging.in<T>(a.grad);
-    const Lane<T> param = lane(a.param), m = lane(a.exp_avg), v = lane(a.exp_avg_sq), most = lane(a.max_exp_avg_sq);
-    if (staging.error() != diopiSuccess) return staging.error();
-    const auto s = AdamFactors<T>::of(a, is_decoupled);
-    const auto body = a.max_exp_avg_sq != nullptr ? best<run<T, true>>() : best<run<T, false>>();
-    parallel_for(view(a.param).numel, 1,
-                 [&](int64_t begin, int64_t end) { body(s, begin, end, param, grad, m, v, most); });
-    return staging.finish();
 }
 
 template <bool kDecoupled, class... Arguments>
@@ -69,7 +48,14 @@ diopiError_t adam(diopiContextHandle_t ctx, Arguments... arguments) {
 }  // namespace
 
 diopiError_t step_adam(diopiContextHandle_t ctx, const AdamArguments& a, bool is_decoupled) {
-    return (view(a.param).dtype == Dtype::float64 ? step_in<double> : step_in<float>)(ctx, a, is_decoupled);
+    std::vector<StepTensor> state = {
+        {view(a.param), "param"}, {view(a.exp_avg), "exp_avg"}, {view(a.exp_avg_sq), "exp_avg_sq"}};
+    const bool has_most = a.max_exp_avg_sq != nullptr;
+    if (has_most) state.push_back({view(a.max_exp_avg_sq), "max_exp_avg_sq"});
+    return run_step(ctx, a.op, a.grad, state, [&]<class T>() {
+        const TileFunction body = has_most ? best<run<T, true>>() : best<run<T, false>>();
+        return std::pair{AdamFactors<T>::of(a, is_decoupled), body};
+    });
 }
 
 #include "kernels/entries/optim_adam.inc"

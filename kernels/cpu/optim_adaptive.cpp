@@ -1,13 +1,10 @@
 /// Adadelta and RMSprop: one pass over the parameter and its state.
-#include <algorithm>
 #include <cmath>
 #include <vector>
 
-#include "kernels/cpu/onednn_staging.hpp"
 #include "kernels/cpu/operators.hpp"
-#include "kernels/cpu/tile.hpp"
+#include "kernels/cpu/optim_step.hpp"
 #include "kernels/entries/entries.hpp"
-#include "kernels/operands/optim.hpp"
 
 namespace diopi::cpu {
 
@@ -74,38 +71,6 @@ struct RmspropStep {
         return moves ? best<run<false, true>>() : best<run<false, false>>();
     }
 };
-
-/// Runs step<T>(), the numbers and the function of a step, on the tensors of the state.
-template <class Step>
-diopiError_t run_step(diopiContextHandle_t ctx, std::string_view op, diopiConstTensorHandle_t grad,
-                      std::span<const StepTensor> state, const Step& step) {
-    std::vector<StepTensor> all(state.begin(), state.end());
-    all.push_back({view(grad), "grad"});
-    if (const diopiError_t error = check_step(op, all); error != diopiSuccess) return error;
-    const auto in_type = [&]<class T>() {
-        Staging staging(ctx);
-        std::vector<T*> to;
-        std::vector<const T*> from = {staging.in<T>(grad)};
-        for (const StepTensor& each : state) {
-            from.push_back(staging.in<T>(each.view));
-            to.push_back(staging.out<T>(each.view));
-        }
-        if (staging.error() != diopiSuccess) return staging.error();
-        const auto [numbers, function] = step.template operator()<T>();
-        const auto* s = &numbers;
-        const auto body = function;
-        parallel_for(state[0].view.numel, 1, [&](int64_t begin, int64_t end) {
-            std::vector<void*> outs;
-            std::vector<const void*> ins;
-            for (T* each : to) outs.push_back(each + begin);
-            for (const T* each : from) ins.push_back(each + begin);
-            body(outs.data(), ins.data(), end - begin, s);
-        });
-        return staging.finish();
-    };
-    const bool is_wide = std::ranges::any_of(all, [](const StepTensor& x) { return x.view.dtype == Dtype::float64; });
-    return is_wide ? in_type.template operator()<double>() : in_type.template operator()<float>();
-}
 
 diopiError_t adadelta(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t param,
                       diopiConstTensorHandle_t grad, diopiTensorHandle_t square_avg, diopiTensorHandle_t acc_delta,

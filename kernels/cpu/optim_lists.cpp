@@ -97,12 +97,11 @@ diopiError_t clip_grad_norm(diopiContextHandle_t ctx, std::string_view op, doubl
         if (error != diopiSuccess) return error;
     }
     double total = 0;
-    const int64_t stride = 1;
-    View all = element(norms.data(), Dtype::float64);
-    all.shape = {&count, 1};
-    all.strides = {&stride, 1};
-    all.numel = count;
-    if (count > 0) error = norm_over(op, element(&total, Dtype::float64), all, {}, norm_type);
+    const DensePart all(count);
+    if (count > 0) {
+        const View each = all.of(element(norms.data(), Dtype::float64), 0);
+        error = norm_over(op, element(&total, Dtype::float64), each, {}, norm_type);
+    }
     if (error != diopiSuccess) return error;
     if (error_if_nonfinite && !std::isfinite(total)) {
         return refuse(op, "the norm is " + std::to_string(total) + ", wanted a finite one");
