@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Compares the operators of language models with PyTorch's on the same cores, with the shapes of benchmarks/language.json.
+"""Compares the operators of language models with PyTorch's on the same cores, with the shapes of
+benchmarks/language.json.
 
     scripts/bench_language.py build/release/bin/diopi [--rounds N] [--only OP]
 
 Attention against scaled_dot_product_attention, all else against the composite that a model would write; `decoder` is
-the replay of the step of scripts/capture_decoder.py against the same step in PyTorch. Both are measured in turns; a figure is the
-median of the rounds' ratios, PyTorch's time / ours. Needs PyTorch 2.5 or newer.
+the replay of the step of scripts/capture_decoder.py against the same step in PyTorch. Both are measured in turns; a
+figure is the median of the rounds' ratios, PyTorch's time / ours. Needs PyTorch 2.5 or newer.
 """
 import argparse
 import json
@@ -143,7 +144,8 @@ def eager_time(torch, call):
 
 def profiled(program, op, folder):
     """The calls of all cases of an operator, each with its group, operator and the shapes of its forward inputs."""
-    calls, inputs = run(program, folder, "--cases", CASES, "--fname", op)["calls"], {}
+    chosen = ["--cases", CASES, "--fname", op, "--steps", "forward", "backward"]
+    calls, inputs = run(program, folder, *chosen)["calls"], {}
     for call in calls:
         if "error" in call:
             sys.exit(f"{call['case']}: {call['error']}")

@@ -25,6 +25,7 @@ struct DenseLoss : Loss {
     }
     /// The place of class 0 of sample `i` in the dense input; classes are shape.inner apart.
     [[nodiscard]] int64_t first_class(int64_t i) const {
+        if (shape.inner == 1) return i * shape.size;
         return i / shape.inner * shape.size * shape.inner + i % shape.inner;
     }
 };
@@ -38,10 +39,11 @@ diopiError_t out_of_range(const DenseLoss& loss, int64_t target) {
 /// The sum of the weights of the targets that count; an error for a class that does not exist.
 diopiError_t total_weight(const DenseLoss& loss, const int64_t* target, const double* weight, double& total) {
     total = 0;
-    for (int64_t i = 0; i < loss.samples(); ++i) {
+    const int64_t samples = loss.samples(), classes = loss.classes();
+    for (int64_t i = 0; i < samples; ++i) {
         const int64_t t = target[i];
         if (t == loss.ignore_index) continue;
-        if (t < 0 || t >= loss.classes()) return out_of_range(loss, t);
+        if (t < 0 || t >= classes) return out_of_range(loss, t);
         total += weight == nullptr ? 1 : weight[t];
     }
     return diopiSuccess;
@@ -57,7 +59,8 @@ void write_losses(const DenseLoss& loss, T* out, double scale, OfSample&& of_sam
         return;
     }
     double sum = 0;
-    for (int64_t i = 0; i < loss.samples(); ++i) sum += of_sample(i);
+    const int64_t samples = loss.samples();
+    for (int64_t i = 0; i < samples; ++i) sum += of_sample(i);
     out[0] = static_cast<T>(sum * scale);
 }
 
@@ -101,7 +104,8 @@ diopiError_t nll_backward(diopiContextHandle_t ctx, const DenseLoss& loss, diopi
     const double scale = scale_of(loss, saved != nullptr ? *saved : total);
     parallel_for(loss.shape.numel(), 1,
                  [=](int64_t first, int64_t last) { std::fill(grad + first, grad + last, E{}); });
-    for (int64_t i = 0; i < loss.samples(); ++i) {
+    const int64_t samples = loss.samples();
+    for (int64_t i = 0; i < samples; ++i) {
         const int64_t t = target[i];
         if (t == loss.ignore_index) continue;
         const double factor = g[loss.reduction == ReductionNone ? i : 0] * scale;
