@@ -152,7 +152,6 @@ T fold(const F& f, int64_t m, const T* x, const T* y) {
 
 /// Points whose distances to one point are formed together, each in a lane.
 constexpr int64_t kLanesOfPoints = 16;
-constexpr int64_t kRowsOfBlock = 32;
 /// Coordinates whose terms are added up before they join the sum.
 constexpr int64_t kTermsTogether = 16;
 
@@ -245,12 +244,12 @@ diopiError_t run_distances(diopiContextHandle_t ctx, const Points& points, const
     const auto fold_block = best<fold_lanes<F, T>>();
     [[maybe_unused]] const auto fold_rows = best<fold_euclid<T>>();
     // Blocks of rows: the points of the other set are turned round once for each of them.
-    const int64_t blocks = (p + kRowsOfBlock - 1) / kRowsOfBlock;
-    parallel_for(points.pairs.count() * blocks, kRowsOfBlock * r * m, [&](int64_t begin, int64_t end) {
+    const int64_t rows = std::clamp<int64_t>(p / 4, kRowsTogether, 32), blocks = (p + rows - 1) / rows;
+    parallel_for(points.pairs.count() * blocks, rows * r * m, [&](int64_t begin, int64_t end) {
         std::vector<T> turned(static_cast<size_t>(m * kLanesOfPoints));
         for (int64_t block = begin; block < end; ++block) {
             const auto pair = static_cast<size_t>(block / blocks);
-            const int64_t first = block % blocks * kRowsOfBlock, last = std::min(p, first + kRowsOfBlock);
+            const int64_t first = block % blocks * rows, last = std::min(p, first + rows);
             const T* own = x + points.pairs.first[pair] * p * m;
             const T* others = y + points.pairs.second[pair] * r * m;
             T* distances_to = to + static_cast<int64_t>(pair) * p * r;
