@@ -38,7 +38,8 @@ run_adapted() {
 run_cuda_on_host() {
     local library=build/release/lib/libcuda_on_host.so
     if [ -e $library ]; then
-        test_operators cuda_on_host --impl $library
+        # A large case takes minutes there.
+        test_operators cuda_on_host --impl $library --timeout 3600
     else
         echo "cuda_on_host left out: it is built with the cuda backend alone"
     fi
