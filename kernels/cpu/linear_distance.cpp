@@ -174,10 +174,10 @@ void fold_lanes(const F& given, int64_t m, const T* x, const T* y, T* to) {
     for (int64_t l = 0; l < kLanesOfPoints; ++l) to[l] = f.finish(sums[l]);
 }
 
-/// Rows of points that are met with kLanesOfPoints others at a time.
+/// Points x whose distances fold_euclid forms together.
 constexpr int64_t kRowsTogether = 4;
 
-/// The same for the Euclidean distances of kRowsTogether points x, with the same bits.
+/// Forms the Euclidean distances of kRowsTogether points x, with the same bits as fold_lanes.
 template <class T>
 void fold_euclid(int64_t m, const T* x, const T* y, T* to) {
     constexpr int64_t kLanes = 32 / sizeof(T), kVectors = kLanesOfPoints / kLanes;

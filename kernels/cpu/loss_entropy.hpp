@@ -8,7 +8,7 @@ namespace diopi::cpu {
 
 [[nodiscard]] RealTiles entropy_tiles();
 [[nodiscard]] RealTiles entropy_slope_tiles();
-/// Of logits, with a weight for all classes and one for the positive class.
+/// These take logits. Their operands end with the weight of the element and the weight of the positive class.
 [[nodiscard]] RealTiles logit_entropy_tiles();
 [[nodiscard]] RealTiles logit_entropy_slope_tiles();
 

@@ -55,7 +55,7 @@ class Vectors {
     /// Tensors: input, output, and the incoming gradient, if there is one. T is the C++ type of `tiles`.
     Vectors(const AlongDim& plan, const std::array<View, 3>& tensors, Dtype tiles, const F& f, const Slope& slope,
             double eps)
-        : plan_(plan), tensors_(tensors), f_(f), slope_(slope), has_shares_(std::isinf(slope.given)), eps_(eps) {
+        : plan_(plan), tensors_(tensors), f_(f), slope_(slope), eps_(eps) {
         input_.init(tensors[0].dtype, tiles, buffers_[0]);
         output_.init(tensors[1].dtype, tiles, buffers_[1]);
         if (tensors[2].data != nullptr) grad_.init(tensors[2].dtype, tiles, buffers_[2]);
@@ -73,6 +73,8 @@ class Vectors {
     }
 
  private:
+    /// Whether several elements may have the extreme magnitude that is the norm, and share its gradient.
+    [[nodiscard]] bool has_shares() const { return std::isinf(slope_.given); }
     [[nodiscard]] Patch patch(size_t tensor, int64_t first, int64_t n) const {
         const View& view = tensors_[tensor];
         const int64_t at = plan_.offset(tensor, row_) + first * plan_.strides[tensor];
@@ -106,9 +108,9 @@ class Vectors {
             if (is_below) return;
             const T* x = load(input_, 0, first, n);
             shared += sum_(load(grad_, 2, first, n), x, n, divisor);
-            if (has_shares_) sharing += count_(x, n, norm, Sharing<T>());
+            if (has_shares()) sharing += count_(x, n, norm, Sharing<T>());
         });
-        if (has_shares_ && !is_below) shared /= sharing;
+        if (has_shares() && !is_below) shared /= sharing;
         for_tiles([&](int64_t first, int64_t n) {
             const T *x = load(input_, 0, first, n), *g = load(grad_, 2, first, n);
             if (is_below)
@@ -123,7 +125,6 @@ class Vectors {
     const std::array<View, 3>& tensors_;
     const F f_;
     const Slope slope_;
-    bool has_shares_;
     double eps_;
     int64_t row_ = 0;
     decltype(best<fold::row<F, false>>()) fold_ = best<fold::row<F, false>>();

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <memory>
+#include <span>
+#include <string_view>
 #include <vector>
 
 #include "kernels/cpu/onednn_staging.hpp"
@@ -22,7 +24,7 @@ class StepTiles {
             Operand& o = operands_[k];
             o.view = k == 0 ? grad : state[k - 1];
             o.loader.init(o.view.dtype, kComputeDtype<T>, o.in);
-            o.storer.init(o.view.dtype, kComputeDtype<T>, o.out);
+            if (k > 0) o.storer.init(o.view.dtype, kComputeDtype<T>, o.out);
         }
     }
     StepTiles(const StepTiles&) = delete;

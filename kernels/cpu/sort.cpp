@@ -19,7 +19,8 @@ namespace diopi::cpu {
 
 namespace {
 
-/// From a row of so many times the wanted elements on, most of its elements are only compared.
+/// In a row that is at least this many times longer than the number of wanted elements, most elements are only compared
+/// with a limit.
 constexpr int64_t kFewShare = 8;
 constexpr size_t kFewBlock = 64;  ///< elements that are compared together
 
@@ -76,7 +77,7 @@ class RowSorter {
         for (size_t i = 0; i < row_.size(); ++i) items_[i] = Item(key(row_[i]), static_cast<int64_t>(i));
     }
 
-    /// Leaves out elements behind which count_ others come, and which therefore are not among the first.
+    /// Leaves out elements that have count_ others before them in the order: they are not among the first.
     void list_few() {
         items_.clear();
         const size_t most = static_cast<size_t>(2 * count_) + kFewBlock;

@@ -37,7 +37,8 @@ struct CarefulSum {
     }
 };
 
-/// Rows, one apart in memory or not, whose sums run side by side: one sum alone waits for each of its additions.
+/// The numbers of rows whose sums are formed side by side, because each addition of one sum waits for the one before:
+/// kAdjacent for rows that are neighbours in memory, kBeside for others.
 constexpr int64_t kBeside = 8, kAdjacent = 128;
 
 /// sums[j] runs over row j; element i of it is x[i * step + j * row], its sum goes to the same place of out. kRows: the
@@ -65,20 +66,22 @@ class Scan {
         storer_.init(out.dtype, result, out_buffers_);
         if (plan.rank == 0) return;
         row_strides_ = {plan.outer[0][plan.rank - 1], plan.outer[1][plan.rank - 1]};
-        row_length_ = plan.sizes[plan.rank - 1];
+        run_length_ = plan.sizes[plan.rank - 1];
     }
 
     void run(int64_t begin, int64_t end) {
         const bool adjacent = std::abs(plan_.strides[0]) > std::abs(row_strides_[0]);
         const int64_t most = adjacent ? kAdjacent : kBeside;
         for (int64_t r = begin, rows = 0; r < end; r += rows) {
-            rows = std::min({most, end - r, row_length_ - r % row_length_});
+            rows = std::min({most, end - r, run_length_ - r % run_length_});
             if (!adjacent && rows < kBeside) rows = 1;
             sum(rows, plan_.offset(0, r), plan_.offset(1, r), adjacent);
         }
     }
 
  private:
+    using AddRows = void (*)(Running*, int64_t, int64_t, const Element*, Result*, int64_t, int64_t, bool);
+
     /// The sums of some rows with offsets that are row_strides_ apart. Tiles hold whole steps of all of them, one after
     /// the other if the rows are adjacent, else a part of each row.
     void sum(int64_t rows, int64_t in, int64_t out, bool adjacent) {
@@ -95,9 +98,8 @@ class Scan {
             const Patch to = patch(out_, 1, out);
             auto* results = static_cast<Result*>(storer_.target(to));
             const int64_t row = adjacent ? 1 : n, step = adjacent ? rows : 1;
-            (rows == 1  ? one_row_
-             : adjacent ? adjacent_rows_
-                        : beside_)(sums, rows, row, x, results, n, step, backward_);
+            const AddRows add = rows == 1 ? one_row_ : adjacent ? adjacent_rows_ : beside_;
+            add(sums, rows, row, x, results, n, step, backward_);
             storer_.store(results, to);
         }
     }
@@ -105,13 +107,11 @@ class Scan {
     const AlongDim& plan_;
     const View out_, in_;
     bool backward_;
-    std::array<int64_t, 2> row_strides_{};  ///< between the first rows
-    int64_t row_length_ = 1;                ///< of so many rows
-    decltype(best<add_rows<0, Element, Running, Result>>()) one_row_ = best<add_rows<1, Element, Running, Result>>(),
-                                                            beside_ =
-                                                                best<add_rows<kBeside, Element, Running, Result>>(),
-                                                            adjacent_rows_ =
-                                                                best<add_rows<0, Element, Running, Result>>();
+    std::array<int64_t, 2> row_strides_{};  ///< elements from one row of a run to the next, in the input and in the out
+    int64_t run_length_ = 1;                ///< rows of a run
+    AddRows one_row_ = best<add_rows<1, Element, Running, Result>>();
+    AddRows beside_ = best<add_rows<kBeside, Element, Running, Result>>();
+    AddRows adjacent_rows_ = best<add_rows<0, Element, Running, Result>>();
     Loader loader_;
     Storer storer_;
     Buffers in_buffers_, out_buffers_;
