@@ -50,6 +50,7 @@ FORMULAS(DIOPI_FORMULA)
 template <class T>
 struct Abs {
     using Selects = void;
+    static uint16_t of_bits(uint16_t x) { return x & 0x7fff; }
     T operator()(T x) const {
         if constexpr (std::is_floating_point_v<T>)
             return std::fabs(x);

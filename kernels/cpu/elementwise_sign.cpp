@@ -10,6 +10,7 @@ namespace {
 template <class T>
 struct Negate {
     using Selects = void;
+    static uint16_t of_bits(uint16_t x) { return x ^ 0x8000; }
     T operator()(T x) const {
         if constexpr (std::is_integral_v<T>)
             return static_cast<T>(0 - x);

@@ -1,13 +1,11 @@
-/// Rows of a table by their numbers. In the gradient each thread adds up rows of its own: no row has two writers, and
-/// the order of the sums is always that of the indices.
+/// Rows of a table by their numbers.
 #include <algorithm>
 #include <cstring>
 #include <span>
-#include <vector>
 
 #include "kernels/cpu/index_embedding.hpp"
-#include "kernels/cpu/onednn_staging.hpp"
 #include "kernels/cpu/operators.hpp"
+#include "kernels/cpu/row_sums.hpp"
 #include "kernels/cpu/threads.hpp"
 #include "kernels/entries/entries.hpp"
 #include "kernels/operands/index.hpp"
@@ -27,44 +25,6 @@ diopiError_t row_numbers(diopiContextHandle_t ctx, std::string_view op, std::str
                           std::to_string(count - 1) + ": there are " + std::to_string(count) + " rows");
 }
 
-struct Gradient {
-    std::span<const int64_t> rows;
-    int64_t count, size, padding;
-    bool by_frequency;
-};
-
-/// Adds up the rows from `first` to `last`.
-template <class T>
-void add_rows(const Gradient& a, const T* grad, T* out, int64_t first, int64_t last) {
-    std::fill_n(out + first * a.size, (last - first) * a.size, T{0});
-    std::vector<int64_t> times(a.by_frequency ? static_cast<size_t>(last - first) : 0);
-    for (size_t i = 0; i < a.rows.size(); ++i) {
-        const int64_t row = a.rows[i];
-        if (row < first || row >= last || row == a.padding) continue;
-        if (a.by_frequency) ++times[static_cast<size_t>(row - first)];
-        const T* from = grad + static_cast<int64_t>(i) * a.size;
-        T* to = out + row * a.size;
-        for (int64_t k = 0; k < a.size; ++k) to[k] += from[k];
-    }
-    for (size_t r = 0; r < times.size(); ++r) {
-        if (times[r] < 2) continue;
-        const T share = T{1} / static_cast<T>(times[r]);
-        T* to = out + (first + static_cast<int64_t>(r)) * a.size;
-        for (int64_t k = 0; k < a.size; ++k) to[k] *= share;
-    }
-}
-
-template <class T>
-diopiError_t backward(diopiContextHandle_t ctx, const Gradient& a, const View& grad, const View& out) {
-    Staging staging(ctx);
-    const auto* g = staging.in<T>(grad);
-    auto* gw = staging.out<T>(out);
-    if (staging.error() != diopiSuccess) return staging.error();
-    const int64_t added = static_cast<int64_t>(a.rows.size()) * (a.size + 1) / std::max<int64_t>(a.count, 1);
-    parallel_for(a.count, a.size + added, [&](int64_t first, int64_t last) { add_rows(a, g, gw, first, last); });
-    return staging.finish();
-}
-
 diopiError_t embedding(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out,
                        diopiConstTensorHandle_t weight, diopiConstTensorHandle_t indices, int64_t, bool, bool) {
     const View y = view(out), table = view(weight), at = view(indices);
@@ -81,13 +41,8 @@ diopiError_t embedding_backward(diopiContextHandle_t ctx, std::string_view op, d
     if (error == diopiSuccess) error = row_numbers(ctx, op, "indices", at, num_weights, rows);
     if (error != diopiSuccess) return error;
     if (gw.numel == 0) return diopiSuccess;
-    const Gradient a{{rows.as<int64_t>(), static_cast<size_t>(rows.numel)},
-                     num_weights,
-                     gw.shape[1],
-                     padding_idx,
-                     scale_grad_byfreq};
-    const bool wide = g.dtype == Dtype::float64 || gw.dtype == Dtype::float64;
-    return (wide ? backward<double> : backward<float>)(ctx, a, g, gw);
+    const RowTerms terms({rows.as<int64_t>(), static_cast<size_t>(rows.numel)}, num_weights, padding_idx);
+    return sum_rows(ctx, g, gw, gw.shape[1], terms, scale_grad_byfreq);
 }
 
 }  // namespace

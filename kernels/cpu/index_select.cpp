@@ -1,12 +1,11 @@
-/// Positions along one dim, by an index tensor of one dim. Gradients add up rows in the order of the index: no element
-/// has two writers.
+/// Positions along one dim, by an index tensor of one dim. Gradients add up rows in the order of the index.
 #include <algorithm>
 #include <cstring>
 
 #include "kernels/cpu/item.hpp"
 #include "kernels/cpu/onednn_staging.hpp"
 #include "kernels/cpu/operators.hpp"
-#include "kernels/cpu/positions.hpp"
+#include "kernels/cpu/row_sums.hpp"
 #include "kernels/cpu/threads.hpp"
 #include "kernels/entries/entries.hpp"
 #include "kernels/operands/elementwise.hpp"
@@ -58,37 +57,21 @@ diopiError_t index_select(diopiContextHandle_t ctx, std::string_view op, diopiTe
     return diopiSuccess;
 }
 
-/// Adds rows of one outer index to the rows from `first` to `last`.
+/// Elements of the last dim, which are too small for a sum of their own each: y[o][positions[k]] += g[o][k].
 template <class T>
-void add_rows(const T* g, T* y, const AroundDim& s, Positions positions, int64_t first, int64_t last) {
-    std::fill_n(y + first * s.inner, (last - first) * s.inner, T{0});
-    for (size_t k = 0; k < positions.size(); ++k) {
-        if (positions[k] < first || positions[k] >= last) continue;
-        const T* from = g + static_cast<int64_t>(k) * s.inner;
-        T* to = y + positions[k] * s.inner;
-        for (int64_t i = 0; i < s.inner; ++i) to[i] += from[i];
-    }
-}
-
-template <class T>
-diopiError_t select_backward(diopiContextHandle_t ctx, const View& grad, const View& out, size_t dim,
-                             Positions positions) {
-    const AroundDim s(out.shape, dim);
+diopiError_t add_elements(diopiContextHandle_t ctx, const View& grad, const View& out, const AroundDim& s,
+                          Positions positions) {
     const auto n = static_cast<int64_t>(positions.size());
     Staging staging(ctx);
     const auto* g = staging.in<T>(grad);
     auto* y = staging.out<T>(out);
     if (staging.error() != diopiSuccess) return staging.error();
-    if (s.outer == 1) {
-        const int64_t added = s.inner + n * (s.inner + 1) / s.size;
-        parallel_for(s.size, added, [&](int64_t first, int64_t last) { add_rows(g, y, s, positions, first, last); });
-    } else {
-        parallel_for(s.outer, (s.size + n) * s.inner, [&](int64_t first, int64_t last) {
-            for (int64_t o = first; o < last; ++o) {
-                add_rows(g + o * n * s.inner, y + o * s.size * s.inner, s, positions, 0, s.size);
-            }
-        });
-    }
+    parallel_for(s.outer, s.size + n, [&](int64_t first, int64_t last) {
+        std::fill_n(y + first * s.size, (last - first) * s.size, T{0});
+        for (int64_t o = first; o < last; ++o) {
+            for (int64_t k = 0; k < n; ++k) y[o * s.size + positions[static_cast<size_t>(k)]] += g[o * n + k];
+        }
+    });
     return staging.finish();
 }
 
@@ -110,8 +93,10 @@ diopiError_t index_select_backward(diopiContextHandle_t ctx, std::string_view op
     error = check_shape(op, "grad", g, shape);
     if (error == diopiSuccess) error = read_positions(ctx, op, at, y.shape[d], Negative::refused, positions);
     if (error != diopiSuccess || y.numel == 0) return error;
+    const AroundDim around(y.shape, d);
+    if (around.inner > 1 || around.outer == 1) return sum_rows(ctx, g, y, around.inner, {positions, around.size});
     const bool wide = g.dtype == Dtype::float64 || y.dtype == Dtype::float64;
-    return (wide ? select_backward<double> : select_backward<float>)(ctx, g, y, d, positions);
+    return (wide ? add_elements<double> : add_elements<float>)(ctx, g, y, around, positions);
 }
 
 /// The value is a 0-dim tensor or a number.

@@ -18,35 +18,48 @@ struct SgdStep {
     T lr, momentum, keep, weight_decay;  ///< keep = 1 - dampening
     bool nesterov;
 
-    template <bool kDecay, bool kMomentum, bool kBuf>
+    /// S: the type of the tensors, T or Bfloat16.
+    template <class S, bool kDecay, bool kMomentum = false, bool kBuf = false, bool kNesterov = false>
     static void run(void* const* out, const void* const* in, int64_t n, const void* state) {
         const SgdStep step = *static_cast<const SgdStep*>(state);
-        T* param_out = static_cast<T*>(out[0]);
-        const T* param = static_cast<const T*>(in[0]);
-        const T* grad = static_cast<const T*>(in[1]);
-        T* buf_out = kBuf ? static_cast<T*>(out[1]) : nullptr;
-        const T* buf = kBuf ? static_cast<const T*>(in[2]) : nullptr;
+        S* param_out = static_cast<S*>(out[0]);
+        const S* param = static_cast<const S*>(in[0]);
+        const S* grad = static_cast<const S*>(in[1]);
+        S* buf_out = kBuf ? static_cast<S*>(out[1]) : nullptr;
+        const S* buf = kBuf ? static_cast<const S*>(in[2]) : nullptr;
 #pragma GCC ivdep
         for (int64_t i = 0; i < n; ++i) {
-            T d = grad[i];
-            if constexpr (kDecay) d = std::fma(step.weight_decay, param[i], d);
+            const T old = widened(param[i]);
+            T d = widened(grad[i]);
+            if constexpr (kDecay) d = std::fma(step.weight_decay, old, d);
             if constexpr (kMomentum) {
                 T velocity = d;
                 if constexpr (kBuf) {
-                    velocity = std::fma(step.momentum, buf[i], step.keep * d);
-                    buf_out[i] = velocity;
+                    velocity = std::fma(step.momentum, widened(buf[i]), step.keep * d);
+                    buf_out[i] = narrowed<S, SgdStep>(velocity);
                 }
-                d = step.nesterov ? std::fma(step.momentum, velocity, d) : velocity;
+                d = kNesterov ? std::fma(step.momentum, velocity, d) : velocity;
             }
-            param_out[i] = std::fma(-step.lr, d, param[i]);
+            param_out[i] = narrowed<S, SgdStep>(std::fma(-step.lr, d, old));
         }
     }
 
+    template <class S, bool kDecay>
     [[nodiscard]] TileFunction function(bool has_buf) const {
-        const bool decays = weight_decay != 0;
-        if (momentum == 0) return decays ? best<run<true, false, false>>() : best<run<false, false, false>>();
-        if (has_buf) return decays ? best<run<true, true, true>>() : best<run<false, true, true>>();
-        return decays ? best<run<true, true, false>>() : best<run<false, true, false>>();
+        if (momentum == 0) return best<run<S, kDecay>>();
+        if (nesterov)
+            return has_buf ? best<run<S, kDecay, true, true, true>>() : best<run<S, kDecay, true, false, true>>();
+        return has_buf ? best<run<S, kDecay, true, true>>() : best<run<S, kDecay, true>>();
+    }
+    template <class S>
+    [[nodiscard]] TileFunction function(bool has_buf) const {
+        return weight_decay != 0 ? function<S, true>(has_buf) : function<S, false>(has_buf);
+    }
+
+    [[nodiscard]] TileOp on_tiles(Dtype compute, bool has_buf) const {
+        TileOp op{compute, function<T>(has_buf), this, Loop::arithmetic};
+        if constexpr (std::is_same_v<T, float>) op.run_bfloat16 = function<Bfloat16>(has_buf);
+        return op;
     }
 };
 
@@ -59,9 +72,9 @@ diopiError_t sgd(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandl
     const std::array ins = {t.param, t.grad, t.buf};
     const size_t drop = t.has_buf ? 0 : 1;
     const auto step = [&]<class T>(Dtype compute) {
-        SgdStep<T> s{T(lr), T(momentum), T(1.0 - dampening), T(weight_decay), nesterov};
+        const SgdStep<T> s{T(lr), T(momentum), T(1.0 - dampening), T(weight_decay), nesterov};
         return for_each_tile(ctx, op, {outs.data(), outs.size() - drop}, {ins.data(), ins.size() - drop},
-                             {compute, s.function(t.has_buf), &s, Loop::arithmetic});
+                             s.on_tiles(compute, t.has_buf));
     };
     return t.param.dtype == Dtype::float64 ? step.template operator()<double>(Dtype::float64)
                                            : step.template operator()<float>(Dtype::float32);

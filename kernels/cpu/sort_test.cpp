@@ -25,7 +25,7 @@ TEST_CASE("running sums along each dim, both ways, whatever the number of rows",
     const auto number = [](int64_t i) { return static_cast<double>(i * 31 % 17) - 8; };
     for (const Dtype dtype : {Dtype::float32, Dtype::float64, Dtype::bfloat16, Dtype::int32}) {
         for (const Shape& shape : {Shape{1, 5, 1}, Shape{3, 19, 7}, Shape{2, 1100, 8}, Shape{1, 21, 300}}) {
-            for (const auto order : {Shape{}, Shape{shape[1], 1, shape[0] * shape[1]}}) {
+            for (const Shape& order : {Shape{}, Shape{shape[1], 1, shape[0] * shape[1]}}) {
                 const auto x = generate(dtype, shape, number, order);
                 const Values in = values(x);
                 for (int64_t dim = 0; dim < 3; ++dim) {

@@ -38,6 +38,12 @@ constexpr bool kSelects = requires {
     typename F::Selects;
 };
 
+/// Whether a function has a form for the bits of bfloat16.
+template <class F>
+constexpr bool kTakesBits = requires(uint16_t bits) {
+    F::of_bits(bits);
+};
+
 /// An element in the type that it computes in, and back.
 template <class T>
 auto widened(T x) {
@@ -81,7 +87,9 @@ void map_loop(void* const* out, const void* const* in, int64_t n, const void* st
     const T* e = kIns > 4 ? static_cast<const T*>(in[4]) : nullptr;
 #pragma GCC ivdep
     for (int64_t i = 0; i < n; ++i) {
-        if constexpr (kIns == 1)
+        if constexpr (kIns == 1 && std::is_same_v<T, Bfloat16> && std::is_same_v<R, T> && kTakesBits<F>)
+            o[i] = {F::of_bits(a[i].bits)};
+        else if constexpr (kIns == 1)
             o[i] = narrowed<R, F>(g(widened(a[i])));
         else if constexpr (kIns == 2)
             o[i] = narrowed<R, F>(g(widened(a[i]), widened(b[i])));

@@ -35,8 +35,8 @@ struct Bfloat16 {
 [[nodiscard]] Bfloat16 to_bfloat16(double x);
 [[nodiscard]] inline Bfloat16 to_bfloat16(float x) {
     const auto bits = std::bit_cast<uint32_t>(x);
-    if ((bits & 0x7fffffffu) > 0x7f800000u) return {static_cast<uint16_t>((bits >> 16) | 0x40u)};
-    return {static_cast<uint16_t>((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16)};
+    const uint32_t nan = bits | 0x400000u, rounded = bits + 0x7fffu + ((bits >> 16) & 1u);
+    return {static_cast<uint16_t>((x != x ? nan : rounded) >> 16)};
 }
 [[nodiscard]] Half to_half(float x);
 

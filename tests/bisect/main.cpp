@@ -33,7 +33,6 @@ class Score {
 
     Status run() {
         if (Status s = list_functions(); !s.ok()) return s;
-        if (Status s = measure_step(); !s.ok()) return s;
         std::vector<Experiment> singles, pairs;
         plant_functions(singles);
         if (Status s = plant_calls(singles); !s.ok()) return s;
@@ -73,13 +72,15 @@ class Score {
         return {};
     }
 
-    /// The time limit of a replay as a multiple of a step.
-    Status measure_step() {
+    /// The time limit of a replay. A fault that never returns uses it up in many replays: there it is a multiple of
+    /// what a replay takes now, since the machine may have other work.
+    Result<double> limit_of(const Experiment& experiment) {
+        const auto hangs = [](const Planted& planted) { return planted.fault == Fault::kHang; };
+        if (std::ranges::none_of(experiment.faults, hangs)) return 120.0;
         const Stopwatch watch;
         auto hashes = inputs_of(*rows_.front());
-        if (!hashes.ok()) return hashes.status();
-        timeout_s_ = std::max(1.5, 10 * watch.seconds());
-        return {};
+        if (!hashes.ok()) return hashes.error();
+        return std::max(3.0, 20 * watch.seconds());
     }
 
     void plant_functions(std::vector<Experiment>& list) const {
@@ -145,7 +146,9 @@ class Score {
         BisectOptions options;
         options.backend = &planted.backend();
         options.other = *find_backend("cpu");
-        options.timeout_s = timeout_s_;
+        const auto limit = limit_of(experiment);
+        if (!limit.ok()) return limit.status();
+        options.timeout_s = *limit;
         const Stopwatch watch;
         const auto report = bisect(replay_, capture_, values_, options);
         if (!report.ok()) return report.status();
@@ -189,7 +192,6 @@ class Score {
     CaptureReplay& replay_;
     bool quick_;
     std::vector<const Row*> rows_;  ///< names of the capture's functions
-    double timeout_s_ = 0;
     int bound_ = 0;
     Tally single_, pair_;
 };
