@@ -54,12 +54,12 @@ struct Forward {
 
     /// Numbers in the memory of a thread.
     [[nodiscard]] static int64_t room(const Attention& a) {
-        return kQueryBlock * (kKeyBlock + 2 * a.dim) + kKeyBlock * 2 * a.dim;
+        return kQueryBlock * (kPitch + 2 * a.dim) + kKeyBlock * 2 * a.dim;
     }
 
     void block(const SequencePair& s, int64_t head, int64_t first, T* room) const {
         const int64_t d = a.dim, queries = std::min(kQueryBlock, s.q_rows - first);
-        T *scores = room, *sum = scores + kQueryBlock * kKeyBlock, *of_q = sum + kQueryBlock * d;
+        T *scores = room, *sum = scores + kQueryBlock * kPitch, *of_q = sum + kQueryBlock * d;
         T *of_k = of_q + kQueryBlock * d, *of_v = of_k + kKeyBlock * d;
         const int64_t q_at = s.q_start + head * a.q_strides.head + first * a.q_strides.position;
         const int64_t k_at = s.k_start + head / a.group() * a.k_strides.head;
@@ -75,8 +75,8 @@ struct Forward {
             const AttentionBlock<T> block{a, s, head, first, queries, at, keys};
             const auto key_rows = RowView<T>::of(k + place, a.k_strides.position, keys, d, of_k);
             const auto values = RowView<T>::of(v + place, a.k_strides.position, keys, d, of_v);
-            gemm<T>(queries, keys, d, rows.matrix(), key_rows.transposed(), scores, kKeyBlock, false);
-            for (int64_t i = 0; i < queries; ++i) add_powers(block, i, scores + i * kKeyBlock, most[i], total[i], sum);
+            gemm<T>(queries, keys, d, rows.matrix(), key_rows.transposed(), scores, kPitch, false);
+            for (int64_t i = 0; i < queries; ++i) add_powers(block, i, scores + i * kPitch, most[i], total[i], sum);
             block.add_keys(scores, values, sum, d);
         }
         for (int64_t i = 0; i < queries; ++i) {
@@ -102,7 +102,9 @@ struct Forward {
         block.clear_hidden(i, row);
         const double factor = std::exp(before - base);
         total = total * factor + added;
-        for (int64_t c = 0; c < a.dim && factor != 1; ++c) sum[i * a.dim + c] *= static_cast<T>(factor);
+        if (factor != 1) {
+            for (int64_t c = 0; c < a.dim; ++c) sum[i * a.dim + c] *= static_cast<T>(factor);
+        }
         if (DropoutRow<T> dropout(a); dropout) dropout.multiply(block, i, row);
     }
 };
@@ -193,7 +195,7 @@ struct Backward {
     E *grad_q, *grad_k, *grad_v;
 
     [[nodiscard]] static int64_t room(const Attention& a) {
-        return 2 * kQueryBlock * (kKeyBlock + a.dim) + 4 * kKeyBlock * a.dim + a.group() * a.max_q * (a.dim + 1);
+        return 2 * kQueryBlock * (kPitch + a.dim) + 4 * kKeyBlock * a.dim + a.group() * a.max_q * (a.dim + 1);
     }
 
     /// The gradients of a head of keys of one sequence, and of the queries that share it.
@@ -253,15 +255,15 @@ struct Backward {
     void add_block(const AttentionBlock<T>& block, const RowView<T>& keys, const RowView<T>& values, const T* means,
                    const Gradients& sums, T* room) const {
         const int64_t d = a.dim, stride = a.q_strides.position;
-        T *shares = room, *slopes = shares + kQueryBlock * kKeyBlock, *q_room = slopes + kQueryBlock * kKeyBlock;
+        T *shares = room, *slopes = shares + kQueryBlock * kPitch, *q_room = slopes + kQueryBlock * kPitch;
         const int64_t at = block.s.q_start + block.head * a.q_strides.head + block.first_query * stride;
         const auto queries = RowView<T>::of(q + at, stride, block.queries, d, q_room);
         const auto grads = RowView<T>::of(grad + at, stride, block.queries, d, q_room + kQueryBlock * d);
-        gemm<T>(block.queries, block.keys, d, queries.matrix(), keys.transposed(), shares, kKeyBlock, false);
-        gemm<T>(block.queries, block.keys, d, grads.matrix(), values.transposed(), slopes, kKeyBlock, false);
+        gemm<T>(block.queries, block.keys, d, queries.matrix(), keys.transposed(), shares, kPitch, false);
+        gemm<T>(block.queries, block.keys, d, grads.matrix(), values.transposed(), slopes, kPitch, false);
         const double* row_lse = lse + a.row(block.s.batch, block.head, block.first_query);
         for (int64_t i = 0; i < block.queries; ++i) {
-            find_slopes(block, i, row_lse[i], means[i], shares + i * kKeyBlock, slopes + i * kKeyBlock);
+            find_slopes(block, i, row_lse[i], means[i], shares + i * kPitch, slopes + i * kPitch);
         }
         block.add_queries(shares, grads, sums.v, d);
         block.add_keys(slopes, keys, sums.q, d);

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 
 #include "kernels/cpu/gemm.hpp"
@@ -26,6 +27,7 @@ constexpr int64_t kTileRows = HWY_MAX_BYTES == 64 ? 12 : 6;
 template <class T>
 constexpr int64_t kTileColumns = 2 * kLanes<T>;
 constexpr int64_t kRowBlock = 96, kColumnBlock = 1024, kDepthBlock = 256;
+constexpr int64_t kFewColumns = 128;  ///< up to so many, rows of a are not worth to be packed
 static_assert(kRowBlock % kTileRows == 0 && kColumnBlock % kTileColumns<float> == 0);
 
 struct Free {
@@ -40,28 +42,91 @@ T* packing_space() {
     return memory.get();
 }
 
-/// Copies `rows` lines of a into panels of `tile` lines, each panel depth-major; missing lines are 0.
+/// Vectors of 16 bytes, which every instruction set has.
 template <class T>
-void pack(const T* from, int64_t line_stride, int64_t depth_stride, int64_t lines, int64_t depth, int64_t tile, T* to) {
-    for (int64_t first = 0; first < lines; first += tile) {
-        const int64_t present = std::min(tile, lines - first);
-        const T* panel = from + first * line_stride;
-        if (present < tile) std::fill_n(to, tile * depth, T{});
-        if (line_stride == 1) {
-            for (int64_t k = 0; k < depth; ++k) std::copy_n(panel + k * depth_stride, present, to + k * tile);
-        } else {
-            for (int64_t i = 0; i < present; ++i) {
-                for (int64_t k = 0; k < depth; ++k) to[k * tile + i] = panel[i * line_stride + k * depth_stride];
-            }
-        }
-        to += tile * depth;
+constexpr int64_t kCorner = 16 / sizeof(T);
+
+/// Turns kCorner lines of as many neighbours over: to[k * tile + i] = from[i * line_stride + k].
+template <class T>
+HWY_INLINE void transpose_corner(const T* from, int64_t line_stride, T* to, int64_t tile) {
+    const hn::FixedTag<T, kCorner<T>> d;
+    const auto line = [&](int64_t i) { return hn::LoadU(d, from + i * line_stride); };
+    if constexpr (sizeof(T) == 8) {
+        hn::StoreU(hn::InterleaveLower(d, line(0), line(1)), d, to);
+        hn::StoreU(hn::InterleaveUpper(d, line(0), line(1)), d, to + tile);
+    } else {
+        const hn::FixedTag<double, 2> pairs;
+        const auto low = [&](auto a, auto b) { return hn::BitCast(pairs, hn::InterleaveLower(d, a, b)); };
+        const auto high = [&](auto a, auto b) { return hn::BitCast(pairs, hn::InterleaveUpper(d, a, b)); };
+        const auto store = [&](auto x, int64_t k) { hn::StoreU(hn::BitCast(d, x), d, to + k * tile); };
+        const auto low01 = low(line(0), line(1)), low23 = low(line(2), line(3));
+        const auto high01 = high(line(0), line(1)), high23 = high(line(2), line(3));
+        store(hn::InterleaveLower(pairs, low01, low23), 0);
+        store(hn::InterleaveUpper(pairs, low01, low23), 1);
+        store(hn::InterleaveLower(pairs, high01, high23), 2);
+        store(hn::InterleaveUpper(pairs, high01, high23), 3);
     }
 }
 
-/// One tile of c from a panel of a and a panel of b; `rows` and `columns` of it are stored.
+/// to[k * kTile + i] = from[i * line_stride + k] of `lines` lines of `depth` neighbours.
+template <int64_t kTile, class T>
+void transpose(const T* from, int64_t line_stride, int64_t lines, int64_t depth, T* to) {
+    const int64_t whole_lines = lines / kCorner<T> * kCorner<T>, whole = depth / kCorner<T> * kCorner<T>;
+    for (int64_t k = 0; k < whole; k += kCorner<T>) {
+        for (int64_t i = 0; i < whole_lines; i += kCorner<T>) {
+            transpose_corner(from + i * line_stride + k, line_stride, to + k * kTile + i, kTile);
+        }
+        for (int64_t i = whole_lines; i < lines; ++i) {
+            for (int64_t j = k; j < k + kCorner<T>; ++j) to[j * kTile + i] = from[i * line_stride + j];
+        }
+    }
+    for (int64_t k = whole; k < depth; ++k) {
+        for (int64_t i = 0; i < lines; ++i) to[k * kTile + i] = from[i * line_stride + k];
+    }
+}
+
+/// Copies lines into panels of kTile lines, each panel depth-major; missing lines are 0.
+template <int64_t kTile, class T>
+void pack(const T* from, int64_t line_stride, int64_t depth_stride, int64_t lines, int64_t depth, T* to) {
+    for (int64_t first = 0; first < lines; first += kTile) {
+        const int64_t present = std::min(kTile, lines - first);
+        const T* panel = from + first * line_stride;
+        if (present < kTile) std::fill_n(to, kTile * depth, T{});
+        if (line_stride == 1 && present == kTile) {
+            constexpr size_t kBytes = kTile * sizeof(T);  // known, so that no function is called
+            for (int64_t k = 0; k < depth; ++k) std::memcpy(to + k * kTile, panel + k * depth_stride, kBytes);
+        } else if (depth_stride == 1) {
+            transpose<kTile>(panel, line_stride, present, depth, to);
+        } else {
+            for (int64_t i = 0; i < present; ++i) {
+                for (int64_t k = 0; k < depth; ++k) to[k * kTile + i] = panel[i * line_stride + k * depth_stride];
+            }
+        }
+        to += kTile * depth;
+    }
+}
+
+/// A panel of a, packed.
 template <class T>
-void tile_product(int64_t depth, const T* a, const T* b, T* c, int64_t c_stride, int64_t rows, int64_t columns,
+struct PackedRows {
+    const T* panel;
+    [[nodiscard]] HWY_INLINE T at(int64_t i, int64_t k) const { return panel[k * kTileRows + i]; }
+};
+/// Rows of a where they are, each of neighbours; the last one stands for those that are missing.
+template <class T>
+struct RowsInPlace {
+    const T* row[kTileRows];
+    RowsInPlace(const T* first, int64_t stride, int64_t rows) {
+        for (int64_t i = 0; i < kTileRows; ++i) row[i] = first + std::min(i, rows - 1) * stride;
+    }
+    [[nodiscard]] HWY_INLINE T at(int64_t i, int64_t k) const { return row[i][k]; }
+};
+
+/// One tile of c from a panel of a and a panel of b; `rows` and `columns` of it are stored.
+template <class T, class Rows>
+void tile_product(int64_t depth, const Rows& given, const T* b, T* c, int64_t c_stride, int64_t rows, int64_t columns,
                   bool accumulate) {
+    const Rows a = given;
     const hn::ScalableTag<T> d;
     hn::Vec<decltype(d)> sum[kTileRows][2];
     // Every loop over `sum` is unrolled: an index known only at run time would keep it in memory.
@@ -71,7 +136,7 @@ void tile_product(int64_t depth, const T* a, const T* b, T* c, int64_t c_stride,
         const auto b0 = hn::Load(d, b + k * kTileColumns<T>), b1 = hn::Load(d, b + k * kTileColumns<T> + kLanes<T>);
 #pragma GCC unroll 12
         for (int64_t i = 0; i < kTileRows; ++i) {
-            const auto factor = hn::Set(d, a[k * kTileRows + i]);
+            const auto factor = hn::Set(d, a.at(i, k));
             sum[i][0] = hn::MulAdd(factor, b0, sum[i][0]);
             sum[i][1] = hn::MulAdd(factor, b1, sum[i][1]);
         }
@@ -112,18 +177,27 @@ void serial_gemm(int64_t m, int64_t n, int64_t k, MatrixView<T> a, MatrixView<T>
         for (int64_t start = 0; start < k; start += kDepthBlock) {
             const int64_t depth = std::min(kDepthBlock, k - start);
             const bool adds = accumulate || start > 0;
-            pack(b.data + start * b.row_stride + column * b.column_stride, b.column_stride, b.row_stride, columns,
-                 depth, kTileColumns<T>, packed_b);
-            for (int64_t row = 0; row < m; row += kRowBlock) {
-                const int64_t rows = std::min(kRowBlock, m - row);
-                pack(a.data + row * a.row_stride + start * a.column_stride, a.row_stride, a.column_stride, rows, depth,
-                     kTileRows, packed_a);
+            pack<kTileColumns<T>>(b.data + start * b.row_stride + column * b.column_stride, b.column_stride,
+                                  b.row_stride, columns, depth, packed_b);
+            const auto each_tile = [&](int64_t row, int64_t rows, const auto& rows_at) {
                 for (int64_t j = 0; j < columns; j += kTileColumns<T>) {
                     for (int64_t i = 0; i < rows; i += kTileRows) {
-                        tile_product(depth, packed_a + i * depth, packed_b + j * depth,
-                                     c + (row + i) * c_stride + column + j, c_stride, std::min(kTileRows, rows - i),
-                                     std::min(kTileColumns<T>, columns - j), adds);
+                        tile_product(depth, rows_at(i), packed_b + j * depth, c + (row + i) * c_stride + column + j,
+                                     c_stride, std::min(kTileRows, rows - i), std::min(kTileColumns<T>, columns - j),
+                                     adds);
                     }
+                }
+            };
+            for (int64_t row = 0; row < m; row += kRowBlock) {
+                const int64_t rows = std::min(kRowBlock, m - row);
+                const T* lines = a.data + row * a.row_stride + start * a.column_stride;
+                if (a.column_stride == 1 && columns <= kFewColumns) {
+                    each_tile(row, rows, [&](int64_t i) {
+                        return RowsInPlace<T>(lines + i * a.row_stride, a.row_stride, rows - i);
+                    });
+                } else {
+                    pack<kTileRows>(lines, a.row_stride, a.column_stride, rows, depth, packed_a);
+                    each_tile(row, rows, [&](int64_t i) { return PackedRows<T>{packed_a + i * depth}; });
                 }
             }
         }
