@@ -6,7 +6,6 @@
 #include <type_traits>
 #include <vector>
 
-#include "kernels/cpu/convert.hpp"
 #include "kernels/cpu/onednn_staging.hpp"
 #include "kernels/cpu/threads.hpp"
 
@@ -14,38 +13,58 @@ namespace diopi::cpu {
 
 namespace {
 
-/// Adds grad_out, `count` elements of each lane, where their indices point in a plane of `area` elements; false when an
-/// index lies outside of it.
-template <class T>
-bool scatter_plane(int64_t area, int64_t count, int64_t lanes, const T* grad_out, const int64_t* indices, T* plane) {
-    for (int64_t i = 0; i < count; ++i) {
-        for (int64_t c = 0; c < lanes; ++c) {
-            const int64_t place = indices[i * lanes + c];
-            if (static_cast<uint64_t>(place) >= static_cast<uint64_t>(area)) return false;
-            plane[place * lanes + c] += grad_out[i * lanes + c];
-        }
-    }
-    return true;
+/// Whether all of n indices lie in a plane of `area` elements.
+bool are_inside(const int64_t* indices, int64_t n, int64_t area) {
+    int64_t outside = 0;
+    for (int64_t i = 0; i < n; ++i) outside |= (indices[i] < 0) | (indices[i] >= area) ? 1 : 0;
+    return outside == 0;
 }
 
-/// Adds every element of grad_out where its index points; false when an index lies outside of its plane. A plane of a
-/// half type is formed in float32.
+/// Calls visit(element of grad_out, element of the plane) for `count` elements of each lane.
+template <class Visit>
+void for_each_place(int64_t count, int64_t lanes, const int64_t* indices, const Visit& visit) {
+    if (lanes == 1) {
+        for (int64_t i = 0; i < count; ++i) visit(i, indices[i]);
+        return;
+    }
+    for (int64_t i = 0; i < count * lanes; i += lanes) {
+        for (int64_t c = 0; c < lanes; ++c) visit(i + c, indices[i + c] * lanes + c);
+    }
+}
+
+/// Adds every element of grad_out where its index points; false when an index lies outside of its plane. Elements of a
+/// half type are added up in float32, in a plane that is 0 before and after.
 template <class T, class Stored>
 bool scatter_maxima(const PoolShape& s, const T* grad_out, const int64_t* indices, Stored* grad_in) {
     constexpr bool kRounds = !std::is_same_v<T, Stored>;
-    const auto round = kRounds ? converter(kComputeDtype<T>, kComputeDtype<Stored>) : nullptr;
     const int64_t area = area_of(s.in), out_area = area_of(s.out), size = area * s.lanes, given = out_area * s.lanes;
     std::atomic<bool> sound = true;
     parallel_for(s.count, size + given, [&](int64_t first, int64_t last) {
-        std::vector<T> own(kRounds ? static_cast<size_t>(size) : 0);
+        std::vector<T> sums(kRounds ? static_cast<size_t>(size) : 0);
         for (int64_t n = first; n < last; ++n) {
-            Stored* stored = grad_in + n * size;
-            T* plane = own.data();
-            if constexpr (!kRounds) plane = stored;
-            std::fill_n(plane, size, T{0});
-            const int64_t from = n * given;
-            if (!scatter_plane(area, out_area, s.lanes, grad_out + from, indices + from, plane)) sound = false;
-            if (kRounds) round(plane, stored, size);
+            Stored* plane = grad_in + n * size;
+            const T* g = grad_out + n * given;
+            const int64_t* where = indices + n * given;
+            std::fill_n(plane, size, Stored{});
+            if (!are_inside(where, given, area)) {
+                sound = false;
+                continue;
+            }
+            const auto each = [&](const auto& visit) { for_each_place(out_area, s.lanes, where, visit); };
+            if constexpr (kRounds) {
+                const auto round = [](T x) {
+                    if constexpr (std::is_same_v<Stored, Half>)
+                        return to_half(x);
+                    else
+                        return to_bfloat16(x);
+                };
+                T* sum = sums.data();
+                each([=](int64_t i, int64_t place) { sum[place] += g[i]; });
+                each([=](int64_t, int64_t place) { plane[place] = round(sum[place]); });
+                each([=](int64_t, int64_t place) { sum[place] = 0; });
+            } else {
+                each([=](int64_t i, int64_t place) { plane[place] += g[i]; });
+            }
         }
     });
     return sound;
