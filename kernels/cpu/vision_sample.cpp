@@ -61,6 +61,8 @@ void sample(ShapeView input, ShapeView grid, Mode mode, const T* x, const T* poi
     const int64_t count = numel(grid.subspan(1, grid.size() - 2)), parts = (count + kPoints - 1) / kPoints;
     parallel_for(input[0] * parts, kPoints * (channels + 4) << sides, [&](int64_t first, int64_t last) {
         Taps<T> taps;
+        taps.at.reserve(kPoints << sides);
+        taps.weight.reserve(kPoints << sides);
         for (int64_t part = first; part < last; ++part) {
             const int64_t n = part / parts, begin = part % parts * kPoints, end = std::min(begin + kPoints, count);
             taps.begin.resize(1);
@@ -70,13 +72,7 @@ void sample(ShapeView input, ShapeView grid, Mode mode, const T* x, const T* poi
             for (int64_t c = 0; c < channels; ++c) {
                 const T* plane = x + (n * channels + c) * area;
                 T* to = y + (n * channels + c) * count + begin;
-                for (size_t p = 0; p + 1 < taps.begin.size(); ++p) {
-                    T sum = 0;
-                    for (auto k = static_cast<size_t>(taps.begin[p]); k < static_cast<size_t>(taps.begin[p + 1]); ++k) {
-                        sum += taps.weight[k] * plane[taps.at[k]];
-                    }
-                    to[p] = sum;
-                }
+                for (int64_t p = 0; p < taps.count(); ++p) to[p] = taps.sum(p, plane);
             }
         }
     });
