@@ -130,7 +130,9 @@ diopiError_t equal(diopiContextHandle_t ctx, std::string_view op, bool* out, dio
     std::atomic<bool>* const flag = &differ;
     return with_type(compute, [&]<class T>() {
         TileOp tile_op{compute, best<find_difference<T>>(), &flag, Loop::arithmetic};
-        if constexpr (std::is_same_v<T, float>) tile_op.run_bfloat16 = best<find_difference<Bfloat16>>();
+        // GCC for aarch64 makes no function of a template whose arguments do not depend on T.
+        using Narrow = std::conditional_t<std::is_same_v<T, float>, Bfloat16, T>;
+        if constexpr (!std::is_same_v<Narrow, T>) tile_op.run_bfloat16 = best<find_difference<Narrow>>();
         tile_op.stored = Dtype::boolean;
         const bool is_dense = std::ranges::all_of(whole, [](const View& v) { return v.is_contiguous(); });
         if (!is_dense) error = for_each_tile(ctx, op, {&operands.out, 1}, whole, tile_op);

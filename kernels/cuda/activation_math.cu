@@ -21,7 +21,7 @@ constexpr double kCubic = 0.044715;
 
 template <class W>
 __device__ W sigmoid_of(W x) {
-    if constexpr (std::is_same_v<W, double>) return 1 / (1 + exp(-x));
+    if constexpr (std::is_same_v<W, double>) return x < -700 ? exp(x) : 1 / (1 + exp(-x));  // exp(-x) may be infinite
     const W e = exp(x < 0 ? x : -x);  // never infinite: bfloat16 has results down to 1e-40
     return (x < 0 ? e : W(1)) / (W(1) + e);
 }
@@ -39,7 +39,11 @@ struct SigmoidBackward {
 /// x sigmoid(x).
 template <class W>
 __device__ W silu_of(W x, W argument) {
-    if constexpr (std::is_same_v<W, double>) return x / (1 + exp(-argument));
+    if constexpr (std::is_same_v<W, double>) {
+        if (argument >= -700) return x / (1 + exp(-argument));
+        const double root = exp(argument / 2);  // of the sigmoid, which may be denormal and lack digits
+        return x * root * root;
+    }
     return x * sigmoid_of(argument);
 }
 
