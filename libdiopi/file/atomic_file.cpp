@@ -100,7 +100,7 @@ Status PendingFile::give_name() {
         if (link_to(path_)) return {};
         if (errno != EEXIST) return io_error("name", path_, errno);
         // A process killed between the next two steps may have left a file of this name.
-        ::unlink(part.c_str());
+        remove_leftover_of(path_);
         if (!link_to(part)) return io_error("name", part, errno);
         named_ = true;
     }
@@ -125,6 +125,8 @@ Status write_all(int fd, std::string_view bytes, const std::string& path) {
     }
     return {};
 }
+
+void remove_leftover_of(const std::string& path) { ::unlink(part_path(path).c_str()); }
 
 Status write_file_atomically(const std::string& path, std::string_view content) {
     if (Status s = make_parent_folder(path); !s.ok()) return s;

@@ -12,8 +12,8 @@ namespace diopi {
 /// Creates the folder of `path` with all its parents.
 Status make_parent_folder(const std::string& path);
 
-/// A file under construction. If the file system supports it, it has no name until publish(): nothing is left
-/// after any end of the process. Elsewhere it is `path`.part, which only a kill leaves behind.
+/// A file under construction. If the file system supports it, it has no name until publish(). Elsewhere, and in the
+/// moment in which publish() replaces a former file, it is `path`.part, which only a kill leaves behind.
 class PendingFile {
  public:
     enum class Name { kNoneIfPossible, kPart };
@@ -44,6 +44,9 @@ class PendingFile {
     int fd_ = -1;
     bool named_ = false;
 };
+
+/// Removes the `path`.part that a killed process may have left; nobody else may be writing to `path`.
+void remove_leftover_of(const std::string& path);
 
 /// Writes `content` to `path` in one step: on any error, a full disk included, the former file stays as it was.
 Status write_file_atomically(const std::string& path, std::string_view content);

@@ -290,6 +290,7 @@ Result<JournalWriter> JournalWriter::resume(const std::string& folder) {
     const Result<int> fd = open_locked(path);
     if (!fd.ok()) return fd.error();
     JournalWriter writer(path, *fd);
+    remove_leftover_of(path);
     const size_t whole = text->rfind('\n') + 1;
     if (whole < text->size() && ::ftruncate(*fd, static_cast<off_t>(whole)) != 0) {
         return failed(fmt::format("cannot remove the incomplete last line of {}: {}", path, std::strerror(errno)));
