@@ -15,9 +15,9 @@ namespace diopi::cpu {
 [[nodiscard]] inline double to_double(Half x) { return static_cast<double>(to_float(x)); }
 [[nodiscard]] inline double to_double(Bfloat16 x) { return static_cast<double>(to_float(x)); }
 
-/// x as an element, rounded once.
-template <class E>
-[[nodiscard]] E rounded(double x) {
+/// x, a float or a double, as an element, rounded once.
+template <class E, class X>
+[[nodiscard]] E rounded(X x) {
     if constexpr (std::is_same_v<E, Half>)
         return to_half(x);
     else if constexpr (std::is_same_v<E, Bfloat16>)

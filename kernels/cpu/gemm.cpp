@@ -27,7 +27,7 @@ constexpr int64_t kTileRows = HWY_MAX_BYTES == 64 ? 12 : 6;
 template <class T>
 constexpr int64_t kTileColumns = 2 * kLanes<T>;
 constexpr int64_t kRowBlock = 96, kColumnBlock = 1024, kDepthBlock = 256;
-constexpr int64_t kFewColumns = 128;  ///< up to so many, rows of a are not worth to be packed
+constexpr int64_t kFewColumns = 128;  ///< up to so many, packing rows of a does not pay
 static_assert(kRowBlock % kTileRows == 0 && kColumnBlock % kTileColumns<float> == 0);
 
 struct Free {

@@ -34,9 +34,7 @@ class StepTiles {
     void run(int64_t begin, int64_t end, TileFunction body, const void* numbers) {
         for (int64_t first = begin; first < end; first += kTile) {
             const int64_t n = std::min(kTile, end - first);
-            const auto patch = [&](const Operand& o) {
-                return Patch{o.view.data + first * o.view.item_size(), 1, n, 0, 1};
-            };
+            const auto patch = [&](const Operand& o) { return Patch::of(o.view, first, n); };
             for (size_t k = 0; k < operands_.size(); ++k) {
                 ins_[k] = operands_[k].loader.load(patch(operands_[k]));
                 if (k > 0) outs_[k - 1] = operands_[k].storer.target(patch(operands_[k]));

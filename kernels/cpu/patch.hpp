@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "kernels/cpu/convert.hpp"
+#include "kernels/cpu/view.hpp"
 
 namespace diopi::cpu {
 
@@ -19,6 +20,11 @@ struct Patch {
     }
     [[nodiscard]] int64_t count() const { return rows * n; }
     bool operator==(const Patch&) const = default;
+
+    /// n neighbours of a dense view, from element `first` on.
+    [[nodiscard]] static Patch of(const View& dense, int64_t first, int64_t n) {
+        return {dense.data + first * dense.item_size(), 1, n, 0, 1};
+    }
 };
 
 using Gather = void (*)(const Patch& from, std::byte* to);

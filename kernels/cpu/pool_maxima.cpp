@@ -6,6 +6,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "kernels/cpu/elements.hpp"
 #include "kernels/cpu/onednn_staging.hpp"
 #include "kernels/cpu/threads.hpp"
 
@@ -52,15 +53,9 @@ bool scatter_maxima(const PoolShape& s, const T* grad_out, const int64_t* indice
             }
             const auto each = [&](const auto& visit) { for_each_place(out_area, s.lanes, where, visit); };
             if constexpr (kRounds) {
-                const auto round = [](T x) {
-                    if constexpr (std::is_same_v<Stored, Half>)
-                        return to_half(x);
-                    else
-                        return to_bfloat16(x);
-                };
                 T* sum = sums.data();
                 each([=](int64_t i, int64_t place) { sum[place] += g[i]; });
-                each([=](int64_t, int64_t place) { plane[place] = round(sum[place]); });
+                each([=](int64_t, int64_t place) { plane[place] = rounded<Stored>(sum[place]); });
                 each([=](int64_t, int64_t place) { sum[place] = 0; });
             } else {
                 each([=](int64_t i, int64_t place) { plane[place] += g[i]; });

@@ -33,10 +33,7 @@ struct Norm1 : Sum {
 template <class T>
 struct Norm2 : Sum {
     using Element = T;
-    static double step(double a, T x) {
-        const double wide = static_cast<double>(widened(x));
-        return a + wide * wide;
-    }
+    static double step(double a, T x) { return a + static_cast<double>(x) * static_cast<double>(x); }
     static double finish(double a) { return std::sqrt(a); }
 };
 

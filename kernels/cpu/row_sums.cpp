@@ -27,12 +27,13 @@ class RowTiles {
     void sum(int64_t row, int64_t first, Positions terms, T factor) {
         for (int64_t i = 0; i < size_; i += kTile) {
             const int64_t n = std::min(kTile, size_ - i);
-            const Patch to = patch(out_, row, i, n);
+            const Patch to = Patch::of(out_, row * size_ + i, n);
             T* sums = static_cast<T*>(storer_.target(to));
             const auto part = [&](int64_t term) {
-                return static_cast<const T*>(loader_.load(patch(grad_, first + term, i, n)));
+                return static_cast<const T*>(loader_.load(Patch::of(grad_, (first + term) * size_ + i, n)));
             };
-            std::transform(part(terms[0]), part(terms[0]) + n, sums, [](T x) { return T{0} + x; });
+            const T* start = part(terms[0]);
+            std::transform(start, start + n, sums, [](T x) { return T{0} + x; });
             for (const int64_t term : terms.subspan(1)) {
                 const T* x = part(term);
                 for (int64_t k = 0; k < n; ++k) sums[k] += x[k];
@@ -43,10 +44,6 @@ class RowTiles {
     }
 
  private:
-    [[nodiscard]] Patch patch(const View& v, int64_t row, int64_t i, int64_t n) const {
-        return {v.data + (row * size_ + i) * v.item_size(), 1, n, 0, 1};
-    }
-
     const View &grad_, &out_;
     int64_t size_;
     Loader loader_;
