@@ -203,7 +203,7 @@ bool ConvProblem::is_product() const {
     /// number of threads.
     constexpr int64_t kPointwiseArea = 16;
     return shape.is_pointwise() && shape.groups == 1 && input == Layout::plain && out == Layout::plain &&
-           shape.area() >= kPointwiseArea && !onednn::is_limited_to_avx2();
+           shape.area() >= kPointwiseArea && !onednn::products_vary();
 }
 
 diopiError_t convolve(diopiContextHandle_t ctx, const ConvProblem& p, const ConvMemory& m) {

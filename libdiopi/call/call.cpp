@@ -31,6 +31,14 @@ int64_t Call::integer(std::string_view arg, int64_t otherwise) const {
     return value == nullptr ? otherwise : *value;
 }
 
+bool Call::asks_for_error() const {
+    for (size_t i = 0; i < args.size(); ++i) {
+        const auto* asks = std::get_if<bool>(&args[i]);
+        if (row->args()[i].asks_for_error && asks != nullptr && *asks) return true;
+    }
+    return false;
+}
+
 TensorPtr Call::tensor_at(ArgPlace place) const {
     const Value& value = args[place.arg];
     if (const auto* tensor = std::get_if<TensorPtr>(&value)) return *tensor;

@@ -41,6 +41,8 @@ struct Call {
     [[nodiscard]] const IntList* ints(std::string_view arg) const;
     [[nodiscard]] int64_t integer(std::string_view arg, int64_t otherwise = 0) const;
     [[nodiscard]] bool flag(std::string_view arg) const;
+    /// Whether an argument asks for an error where the values allow no result.
+    [[nodiscard]] bool asks_for_error() const;
 
     /// The tensor at a place; null where there is none.
     [[nodiscard]] TensorPtr tensor_at(ArgPlace place) const;

@@ -109,6 +109,7 @@ std::string Case::fingerprint() const {
     std::string out = fmt::format("{} {}{}{}", id(), inplace, backward, random);
     for (const CaseTensor& tensor : tensors) out += text_of(tensor);
     for (const auto& [name, param] : params) out += fmt::format(" {}={}", name, text_of(param));
+    for (const auto& [name, param] : other_params) out += fmt::format(" else {}={}", name, text_of(param));
     for (const auto& [name, output] : saved) out += fmt::format(" {}<-{}", name, output);
     if (!grad_outputs.empty()) out += fmt::format(" gradients of ({})", fmt::join(grad_outputs, ","));
     if (grad_fill != kOnesFill) {

@@ -75,6 +75,7 @@ struct CaseTensor {
     bool sparse_csr = false;     ///< a CSR tensor of that shape
     /// A tensor before this one, of the same specs: both arguments are that one object.
     std::string same_as;
+    bool operator==(const CaseTensor&) const = default;
 };
 
 /// A step of a case that is not to run: "forward", "inplace" or "backward".
@@ -130,6 +131,9 @@ struct Case {
     std::string semantics;  ///< the library whose definition holds: torch, torch.nn.functional, diopi, ...
     std::vector<CaseTensor> tensors;
     std::vector<std::pair<std::string, Param>> params;
+    /// Parameters of another call on the same tensors, with outputs of the same specs, that a library may confuse with
+    /// the case's; empty: none is known.
+    std::vector<std::pair<std::string, Param>> other_params;
     Tolerance tolerance;
     bool inplace = false;   ///< also run in place
     bool backward = false;  ///< also run backward

@@ -54,6 +54,14 @@ Status plan(const Case& c) {
     return infer(*call, hints_of(c)).status();
 }
 
+Result<std::vector<OutputSpec>> planned_outputs(const Case& c) {
+    auto rows = rows_for(c);
+    if (!rows.ok()) return rows.error();
+    auto call = bind_call(rows->forward != nullptr ? *rows->forward : *rows->inplace, c, shape_tensors(c));
+    if (!call.ok()) return call.error();
+    return outputs_of(*call, c);
+}
+
 Error unknown_operator(const std::string& op) {
     std::vector<std::string> known;
     for (const Row& row : rows()) known.emplace_back(row.op);

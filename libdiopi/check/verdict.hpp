@@ -55,7 +55,7 @@ enum class FailureKind {
     kDistribution,  ///< distribution of random numbers
     kPrinted,       ///< output where none is allowed
     kOutOfMemory,
-    kAccepted,  ///< a bad call returned success
+    kAccepted,  ///< a call that must return an error returned success
     kCrashed,   ///< a bad call ended the worker
     kNoAnswer,  ///< a bad call took too long
     kError      ///< anything else: an error code of the library, or an error of the reference

@@ -72,6 +72,7 @@ class Draft {
     /// The finished case.
     [[nodiscard]] Case take() { return std::move(case_); }
     [[nodiscard]] Case& made() { return case_; }
+    [[nodiscard]] const Case& made() const { return case_; }
 
  private:
     [[nodiscard]] const Arg* arg_named(std::string_view arg) const;

@@ -121,6 +121,8 @@ class HardOperator {
         Draft draft(row, dtype, combination, kSizes);
         if (!shape_draft(draft)) return {};
         set_numbers(draft);
+        const std::vector<CaseTensor> plain_tensors = draft.made().tensors;
+        const bool converts = is_converted(draft, dtype);
         lay_out(draft);
         fill(draft);
         Case made = draft.take();
@@ -135,14 +137,16 @@ class HardOperator {
             });
         };
         made.inplace = row.variant == Variant::forward && has(Variant::inplace, row.overload) && runs_in_place(made);
-        made.backward = has(Variant::backward, row.overload) && is_floating(dtype);
+        const bool has_gradient = std::ranges::any_of(made.tensors, &CaseTensor::requires_grad);
+        made.backward = has(Variant::backward, row.overload) && is_floating(dtype) && has_gradient;
         made.random = row.accuracy == AccuracyClass::F;
-        if (level(combination, Factor::kValues) == kSpecialValues && !is_converted(row, dtype) && !made.random) {
+        if (level(combination, Factor::kValues) == kSpecialValues && !converts && !made.random) {
             auto special = vary(made, {.fill = Fill::kSpecial});
             if (special.ok() && special->skip_reason.empty()) made = without_illegal(row, made, special->changed);
         }
         if (!plan(made).ok()) return {};
         made.choices = choices(combination, made);
+        made.other_params = other_params(row, dtype, combination, plain_tensors, made);
         return made;
     }
 
@@ -172,12 +176,59 @@ class HardOperator {
         return combination[static_cast<size_t>(factor)];
     }
 
-    /// Numbers of kind scalar, the last ones as integers. A factor of a sum stays finite; integers get whole numbers.
+    /// The parameters of the combination, among those with other numbers or another pattern, that has the same tensors,
+    /// outputs of the same specs, and the fewest other parameters. Empty: there is none.
+    [[nodiscard]] static std::vector<std::pair<std::string, Param>> other_params(const Row& row, Dtype dtype,
+                                                                                 const Combination& combination,
+                                                                                 const std::vector<CaseTensor>& tensors,
+                                                                                 const Case& made) {
+        constexpr size_t kOtherNumbers = 3, kCandidates = kOtherNumbers + kPatterns - 1;
+        std::vector<std::pair<std::string, Param>> nearest;
+        if (made.params.empty()) return nearest;
+        size_t fewest = std::numeric_limits<size_t>::max();
+        for (size_t k = 0; k < kCandidates && fewest > 1; ++k) {
+            const size_t candidate = (static_cast<size_t>(made.index) + k) % kCandidates;
+            const bool is_number = candidate < kOtherNumbers;
+            Combination other = combination;
+            size_t& changed = other[static_cast<size_t>(is_number ? Factor::kNumbers : Factor::kPattern)];
+            changed = is_number ? (changed + candidate + 1) % kNumbers
+                                : (changed + candidate - kOtherNumbers + 1) % kPatterns;
+            Draft draft(row, dtype, other, kSizes);
+            if (!shape_draft(draft)) continue;
+            set_numbers(draft);
+            if (draft.made().tensors != tensors) continue;
+            const auto& params = draft.made().params;
+            const auto differing = static_cast<size_t>(std::ranges::count_if(
+                params, [&](const auto& param) { return std::ranges::find(made.params, param) == made.params.end(); }));
+            if (differing == 0 || differing >= fewest || !gives_same_outputs(made, params)) continue;
+            fewest = differing;
+            nearest = params;
+        }
+        return nearest;
+    }
+
+    static bool gives_same_outputs(const Case& made, const std::vector<std::pair<std::string, Param>>& params) {
+        Case other = made;
+        other.params = params;
+        const auto outputs = planned_outputs(made), others = planned_outputs(other);
+        return outputs.ok() && others.ok() && *outputs == *others;
+    }
+
+    /// Whether a number beside integers may have a fraction, which makes the computation one of floating numbers.
+    static bool may_have_fraction(const Row& row, const Arg& arg) {
+        constexpr std::array kPromoting = {ShapeRule::broadcast, ShapeRule::broadcast_div, ShapeRule::compare};
+        return arg.influence == Influence::both && row.takes.find('f') != std::string_view::npos &&
+               std::ranges::find(kPromoting, row.rule) != kPromoting.end();
+    }
+
+    /// Numbers of kind scalar, the last ones as integers. A factor of a sum stays finite.
     static void set_numbers(Draft& draft) {
         constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
         constexpr double kReals[] = {0.7, 0, 1, -1, -2.5, 1000, kInfinity, kNaN, 3, -2};
         constexpr double kFactorsOf[] = {1, 0, 0.7, -1, -2.5, 1000, 2, -0.125, 3, -2};
         constexpr int64_t kWholes[] = {3, 0, 1, -1, -2, 1000, 2, 100, 17, -100};
+        // Beside integers, in place of the whole number.
+        constexpr double kFractions[] = {0, 0, 0, 0, -2.5, 0, 0, 0.5, 0, 0};
         constexpr size_t kFirstInteger = 8;
         const size_t chosen = draft.level(Factor::kNumbers);
         const bool is_real = is_floating(draft.dtype()) || is_complex(draft.dtype());
@@ -196,6 +247,10 @@ class HardOperator {
                 } else {
                     draft.set(arg.name, real);
                 }
+                continue;
+            }
+            if (kFractions[at] != 0 && may_have_fraction(draft.row(), arg)) {
+                draft.set(arg.name, kFractions[at]);
                 continue;
             }
             int64_t whole = kWholes[at];
@@ -409,13 +464,17 @@ class HardOperator {
         }
     }
 
-    /// Whether a function of a floating number takes these integers as float32, which does not hold them all.
-    static bool is_converted(const Row& row, Dtype dtype) {
-        return row.rule == ShapeRule::floating && is_integer(dtype) && size_of(dtype) > 2;
+    /// Whether the function takes these integers as float32, which does not hold them all: one of a floating number, or
+    /// of a number with a fraction beside them.
+    static bool is_converted(const Draft& draft, Dtype dtype) {
+        const bool has_fraction = std::ranges::any_of(
+            draft.made().params, [](const auto& param) { return std::holds_alternative<double>(param.second.value); });
+        const bool is_floating_function = draft.row().rule == ShapeRule::floating || has_fraction;
+        return is_floating_function && is_integer(dtype) && size_of(dtype) > 2;
     }
 
     static FillSpec whole_fill(const Draft& draft, Dtype dtype) {
-        const bool converts = is_converted(draft.row(), dtype);
+        const bool converts = is_converted(draft, dtype);
         const double top = std::min(largest_of(dtype), converts ? 0x1p24 : kInfinity);
         const double bottom = dtype == Dtype::uint8 ? 0 : converts ? -top : -top - 1;
         switch (draft.level(Factor::kValues)) {

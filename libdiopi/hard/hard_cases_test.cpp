@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <set>
 
 #include "cases/plan.hpp"
@@ -59,6 +60,49 @@ TEST_CASE("hard cases have the dtypes, sizes and layouts that the standard's cas
         return !spec.strides.empty() && std::ranges::find(spec.strides, 0) != spec.strides.end();
     }));
     CHECK(std::ranges::any_of(cases, [](const Case& c) { return c.layout.strided; }));
+}
+
+TEST_CASE("numbers beside integers have fractions where the result may") {
+    const auto has_fraction = [](const char* op) {
+        return std::ranges::any_of(hard_cases(op, 0, 400), [](const Case& c) {
+            const Param* other = c.param("other");
+            const auto* number = other == nullptr ? nullptr : std::get_if<double>(&other->value);
+            return is_integer(c.dtype()) && number != nullptr && *number != static_cast<int>(*number);
+        });
+    };
+    CHECK(has_fraction("mul"));
+    CHECK(has_fraction("lt"));
+    CHECK_FALSE(has_fraction("bitwise_and"));
+}
+
+TEST_CASE("hard cases know a call on the same tensors with other options") {
+    const auto cases = hard_cases("interpolate", 0, 400);
+    const auto differs_in = [](std::string_view name) {
+        return [name](const Case& c) {
+            std::set<std::string> differing;
+            for (const auto& param : c.other_params) {
+                if (std::ranges::find(c.params, param) == c.params.end()) differing.insert(param.first);
+            }
+            return differing == std::set<std::string>{std::string(name)};
+        };
+    };
+    CHECK(std::ranges::any_of(cases, differs_in("align_corners")));
+    CHECK(std::ranges::any_of(hard_cases("clamp", 0, 100), differs_in("max")));
+    CHECK(std::ranges::all_of(hard_cases("relu", 0, 100), [](const Case& c) { return c.other_params.empty(); }));
+}
+
+TEST_CASE("hard cases of equal have equal tensors, too, with NaN and with zeros of both signs") {
+    const auto cases = hard_cases("equal", 0, 400);
+    const auto ends_in = [&](auto&& holds) {
+        return std::ranges::any_of(cases, [&](const Case& c) {
+            const auto &one = c.tensors[0].values, &two = c.tensors[1].values;
+            return !one.empty() && one.size() == two.size() && holds(one.back(), two.back());
+        });
+    };
+    CHECK(ends_in([](double a, double b) { return std::isnan(a) && std::isnan(b); }));
+    CHECK(ends_in([](double a, double b) { return a == 0 && b == 0 && std::signbit(a) != std::signbit(b); }));
+    CHECK(ends_in([](double a, double b) { return a == b; }));
+    CHECK(ends_in([](double a, double b) { return a != b && !std::isnan(a); }));
 }
 
 TEST_CASE("another seed gives other hard cases") {

@@ -15,6 +15,30 @@ int64_t rank_of(const Shape& shape) { return static_cast<int64_t>(shape.size());
 
 // ---- element-wise ----
 
+/// Gives two tensors of one shape the same values; in some patterns the last element is NaN in both, 0 of another sign,
+/// or another number.
+void make_alike(Draft& draft) {
+    constexpr int64_t kMostWritten = 4'096;
+    constexpr size_t kFirst = 3, kNaN = 4, kSignOfZero = 5, kOther = 6;
+    std::vector<CaseTensor>& tensors = draft.made().tensors;
+    const size_t pattern = draft.pattern();
+    const int64_t n = numel(tensors[0].specs.front().shape);
+    if (tensors.size() != 2 || pattern < kFirst || n == 0) return;
+    for (CaseTensor& tensor : tensors) {
+        tensor.fill = n > kMostWritten ? kOnesFill : FillSpec{Fill::kValue};
+        for (int64_t i = 0; i < n && n <= kMostWritten; ++i) tensor.values.push_back(static_cast<double>(i % 2));
+    }
+    if (n > kMostWritten) return;
+    double &first = tensors[0].values.back(), &second = tensors[1].values.back();
+    if (pattern == kOther) second = 1 - first;
+    if (!is_floating(draft.dtype())) return;
+    if (pattern == kNaN) first = second = std::numeric_limits<double>::quiet_NaN();
+    if (pattern == kSignOfZero) {
+        first = 0.0;
+        second = -0.0;
+    }
+}
+
 /// The tensors have one shape. A function along a dim gets one, from the front or from the back.
 bool same(Draft& draft) {
     const Shape shape = draft.shape(draft.row().find("diagonal") >= 0 ? 2 : draft.row().find("dims") >= 0 ? 1 : 0);
@@ -28,6 +52,7 @@ bool same(Draft& draft) {
     draft.set("diagonal", p - 4);
     constexpr const char* kWords[] = {"none", "tanh"};
     draft.set("approximate", std::string(kWords[p % 2]));
+    if (draft.row().args().front().gives_number) make_alike(draft);
     return true;
 }
 

@@ -1,6 +1,7 @@
 /// The tensors and parameters of hard cases of lists of tensors: optimisers of many parameters, and functions of each
 /// tensor.
 #include <iterator>
+#include <limits>
 
 #include "hard/draft.hpp"
 
@@ -11,6 +12,16 @@ namespace {
 FillSpec fill_of(const Arg& arg, bool counts_steps) {
     if (counts_steps) return {Fill::kRandint, 1, 20};
     return arg.has_meaning ? FillSpec{Fill::kRand} : FillSpec{};
+}
+
+/// Puts a NaN or an infinity behind small numbers: then no norm but that of order 0 is finite.
+void make_infinite(CaseTensor& tensor, double last) {
+    constexpr int64_t kMostWritten = 4'096;
+    const int64_t n = numel(tensor.specs.front().shape);
+    if (n == 0 || n > kMostWritten) return;
+    tensor.fill = {Fill::kValue};
+    for (int64_t i = 0; i < n; ++i) tensor.values.push_back(static_cast<double>(i % 7) - 3);
+    tensor.values.back() = last;
 }
 
 }  // namespace
@@ -40,6 +51,14 @@ bool shape_optim_draft(Draft& draft) {
     draft.set("max_norm", kRates[p % 4]);
     draft.set("norm_type", kOrders[p % std::size(kOrders)]);
     draft.set("ord", kOrders[p % std::size(kOrders)]);
+    if (draft.row().find("error_if_nonfinite") >= 0 && p % 3 == 1) {
+        constexpr double kNotFinite[] = {std::numeric_limits<double>::infinity(),
+                                         std::numeric_limits<double>::quiet_NaN()};
+        draft.set("error_if_nonfinite", true);
+        // The norm of numbers near the largest may be finite in one dtype, and not in another.
+        for (CaseTensor& tensor : draft.made().tensors) tensor.fill = {Fill::kUniform, -1, 1};
+        make_infinite(draft.made().tensors.front(), kNotFinite[draft.level(Factor::kNumbers) % 2]);
+    }
     return true;
 }
 

@@ -56,7 +56,7 @@ bool resize(Draft& draft) {
     if (numel(size) * image.samples * image.channels > kMostResized) return false;
     draft.add("input", shape);
     draft.set("size", size);
-    draft.set("align_corners", p >= 4);
+    draft.set("align_corners", draft.level(Factor::kNumbers) % 2 == 1);
     draft.set_hint("mode", std::string(is_nearest ? "nearest" : kModes[p % 4]));
     return true;
 }

@@ -19,6 +19,7 @@ struct OutputSpec {
     size_t position = 0;  ///< in a list of tensors
 
     [[nodiscard]] ArgPlace place() const { return {arg, position}; }
+    bool operator==(const OutputSpec&) const = default;
 };
 
 /// Facts of a framework's call about its result that the C function only sees in the output tensor.

@@ -120,7 +120,7 @@ Status compare_case(const Case& c, uint64_t seed, const CompareOptions& options)
         if (!placed.ok()) return placed.status();
         (*comparer)->set_where(where);
         const Outcome outcome = (*comparer)->chain().run(placed->call(), (*comparer)->context());
-        if (outcome.is_declined()) {
+        if (outcome.is_declined() || (!outcome.ok() && step->call.asks_for_error())) {
             row.skipped = outcome.message;
             options.on_row(row);
         } else if (!outcome.ok() && failure.ok()) {

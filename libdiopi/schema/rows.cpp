@@ -166,6 +166,9 @@ constexpr void take_role(std::string_view& text, ParsedArg& parsed) {
     } else if (word == "negated") {
         if (arg.alias.empty()) throw "a negated argument needs an alias";
         arg.is_negated = true;
+    } else if (word == "errs") {
+        if (arg.kind != ArgKind::boolean) throw "only a bool can ask for an error";
+        arg.asks_for_error = true;
     } else if (word == "exponent") {
         arg.is_exponent = true;
     } else if (word == "choice" || word == "mask") {

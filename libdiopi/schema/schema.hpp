@@ -42,8 +42,8 @@
 /// :place_in(x)    an output: positions of elements of `x`, along the dim that the call names or in row-major order.
 ///                 Where elements are equal, the position of each of them is right
 /// :negated        a bool of which the case states the contrary, under the alias
-/// :row_of(x)      the number of a row of `x`; a negative one of a case counts from the back
-/// :one_for_each(n)
+/// :errs           a bool that asks for an error where the values allow no result; in-out arguments then stay as they
+/// are :row_of(x)      the number of a row of `x`; a negative one of a case counts from the back :one_for_each(n)
 ///                 a list of generators: as many as the number `n` says
 /// :tokens         tokens, lengths or counts, no operands and no indices: any number may stand among them
 /// :shape_of(x)    backward: the shape of the forward argument `x`; an integer is its first size,
@@ -218,23 +218,24 @@ struct Arg {
     bool optional = false;
     bool is_made = false;  ///< an output that the function makes itself
     bool has_default = false;
-    bool has_meaning = false;    ///< its values mean something: a case's fill is the only sound one
-    bool channels_last = false;  ///< a layout of images: channels may be the innermost dim
-    int8_t size_of_dim = 0;      ///< the dim of `shape_of` whose size an integer is
-    int8_t spatial_dims = -1;    ///< for a channels_last argument; -1: all dims behind the second
-    bool four_bytes = false;     ///< an index of 8 bytes that may have 4
-    bool unwritten = false;      ///< an inout that the function leaves as it is
-    bool is_factor = false;      ///< a product with it is one more rounding
-    bool is_subtracted = false;  ///< a factor whose product is subtracted
-    bool is_divisor = false;     ///< not 0 where it is a whole number
-    bool is_exponent = false;    ///< not negative where it is a whole number
-    bool is_negated = false;     ///< true where the alias is false in the case
-    bool is_element = false;     ///< a number that is converted to the dtype of the first tensor that is read
-    bool gives_number = false;   ///< a pointer through which the function gives a bool or a double back
-    bool is_bound = false;       ///< a number that limits elements
-    bool is_listed = false;      ///< a tensor of int32 that cases write as a list
-    bool has_tokens = false;     ///< tokens, lengths or counts: any number may stand among them
-    bool takes_bytes = false;    ///< of one that chooses elements: uint8 beside bool
+    bool has_meaning = false;     ///< its values mean something: a case's fill is the only sound one
+    bool channels_last = false;   ///< a layout of images: channels may be the innermost dim
+    int8_t size_of_dim = 0;       ///< the dim of `shape_of` whose size an integer is
+    int8_t spatial_dims = -1;     ///< for a channels_last argument; -1: all dims behind the second
+    bool four_bytes = false;      ///< an index of 8 bytes that may have 4
+    bool unwritten = false;       ///< an inout that the function leaves as it is
+    bool is_factor = false;       ///< a product with it is one more rounding
+    bool is_subtracted = false;   ///< a factor whose product is subtracted
+    bool is_divisor = false;      ///< not 0 where it is a whole number
+    bool is_exponent = false;     ///< not negative where it is a whole number
+    bool is_negated = false;      ///< true where the alias is false in the case
+    bool asks_for_error = false;  ///< a bool: true where values without a result must give an error
+    bool is_element = false;      ///< a number that is converted to the dtype of the first tensor that is read
+    bool gives_number = false;    ///< a pointer through which the function gives a bool or a double back
+    bool is_bound = false;        ///< a number that limits elements
+    bool is_listed = false;       ///< a tensor of int32 that cases write as a list
+    bool has_tokens = false;      ///< tokens, lengths or counts: any number may stand among them
+    bool takes_bytes = false;     ///< of one that chooses elements: uint8 beside bool
     bool names_dims = false;
     Influence influence = Influence::both;
     Reading reading = Reading::all;

@@ -201,7 +201,59 @@ class WatchedCopies final : public DeviceDecorator {
     std::shared_ptr<Copies> copies_ = std::make_shared<Copies>();
 };
 
+diopiError_t cholesky_without_error(diopiContextHandle_t, diopiTensorHandle_t out, diopiTensorHandle_t info,
+                                    diopiConstTensorHandle_t, bool, bool) {
+    std::fill_n(out->data_as<float>(), out->numel(), 1.0f);
+    *info->data_as<int32_t>() = 1;
+    return diopiSuccess;
+}
+
+diopiError_t clip_before_error(diopiContextHandle_t, double* out, diopiTensorHandle_t* grads, int64_t, double, double,
+                               bool) {
+    *out = 0;
+    grads[0]->data_as<float>()[0] = 7;
+    return diopiErrorOccurred;
+}
+
+/// A matrix that is not positive definite.
+Case cholesky_case(bool asks_for_error) {
+    CaseTensor mat = case_tensor("mat", {2, 2});
+    mat.fill = {Fill::kValue};
+    mat.values = {1, 2, 2, 1};
+    return make_case("cholesky_ex", {mat}, {{"checkerror", Param{asks_for_error}}});
+}
+
+Case clip_case(double last) {
+    CaseTensor grad = case_tensor("grads", {2});
+    grad.is_list = true;
+    grad.fill = {Fill::kValue};
+    grad.values = {1, last};
+    return make_case("clip_grad_norm_", {grad}, {{"max_norm", Param{0.5}}, {"error_if_nonfinite", Param{true}}});
+}
+
 }  // namespace
+
+TEST_CASE("an error that the call asks for must come, and leave in-out arguments as they are") {
+    const auto run = [](const Case& c) {
+        CaseOptions options;
+        options.backend = *find_backend("cpu");
+        return run_case(c, options);
+    };
+    CHECK(run(cholesky_case(true)).verdict == Verdict::kPassed);
+    CHECK(run(clip_case(std::nan(""))).verdict == Verdict::kPassed);
+    CHECK(run(clip_case(2)).verdict == Verdict::kPassed);
+
+    Faulty silent("diopiCholesky", testing::any_function(cholesky_without_error));
+    const CaseResult accepted = silent.run(cholesky_case(true));
+    CHECK(accepted.kind == FailureKind::kAccepted);
+    CHECK_THAT(accepted.reason,
+               Catch::Contains("returned success, and must return an error; reference: diopiErrorOccurred: mat: "));
+
+    Faulty early("diopiClipGradNorm", testing::any_function(clip_before_error));
+    const CaseResult written = early.run(clip_case(std::nan("")));
+    CHECK(written.kind == FailureKind::kStrayWrite);
+    CHECK_THAT(written.reason, Catch::Contains("returned an error, but wrote to an argument"));
+}
 
 TEST_CASE("copies for a call that cannot begin end before their memory is used again") {
     Case c = scaled_add(1);

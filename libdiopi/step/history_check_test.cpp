@@ -88,6 +88,20 @@ diopiError_t counts_in_a_byte(diopiContextHandle_t, diopiTensorHandle_t out, dio
     return error;
 }
 
+/// Keeps the slope of an address from the call before.
+template <int kTest>
+diopiError_t keeps_slope(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+                         const diopiScalar_t* slope) {
+    if (input->dtype != Dtype::float32) return diopiDtypeNotSupported;
+    static std::map<const void*, double> kept;
+    const double factor = kTest == 0 ? slope->fval : kept.try_emplace(input->data(), slope->fval).first->second;
+    kept[input->data()] = slope->fval;
+    const auto* x = input->data_as<float>();
+    auto* y = out->data_as<float>();
+    for (int64_t i = 0; i < input->numel(); ++i) y[i] = x[i] > 0 ? x[i] : x[i] * static_cast<float>(factor);
+    return diopiSuccess;
+}
+
 /// The context that a crash in the call with int8 would have.
 std::string noted_in_int8;
 const CrashPage* noted_page = nullptr;
@@ -98,14 +112,20 @@ diopiError_t notes_crash_context(diopiContextHandle_t, diopiTensorHandle_t out, 
     return relu(input->data_as<float>(), out, input->strides, input->shape);
 }
 
-Failure failure_with(diopiError_t (*function)(diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t),
-                     const Case& c, const std::vector<std::string>& checks = {"guards", "history"}) {
-    const testing::FaultyBackend faulty({{"diopiRelu", testing::any_function(function)}});
+Failure failure_with(std::string_view name, AnyFunction function, const Case& c,
+                     const std::vector<std::string>& checks) {
+    const testing::FaultyBackend faulty({{name, function}});
     CaseOptions options;
     options.backend = &faulty.backend();
     options.checks = *Checks::parse(checks);
     const CaseResult result = run_case(c, options);
     return {result.kind, result.reason};
+}
+
+using Relu = diopiError_t (*)(diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t);
+
+Failure failure_with(Relu function, const Case& c, const std::vector<std::string>& checks = {"guards", "history"}) {
+    return failure_with("diopiRelu", testing::any_function(function), c, checks);
 }
 
 Case plain_case() { return make_case("relu", {case_tensor("input", {4, 33})}); }
@@ -123,6 +143,17 @@ TEST_CASE("what a library keeps from earlier calls is seen, and named by the cal
     CHECK_THAT(failure_with(of_one_thread, plain_case()).reason, Contains("after calls from another thread: out: "));
 }
 
+TEST_CASE("what a library keeps of the numbers of earlier calls is seen", "[step][history]") {
+    Case c = make_case("leaky_relu", {case_tensor("input", {4, 33})}, {{"negative_slope", Param{0.25}}});
+    const auto reason = [&](auto* function) {
+        return failure_with("diopiLeakyRelu", testing::any_function(function), c, {"guards", "history"}).reason;
+    };
+    CHECK(reason(keeps_slope<1>).empty());
+    c.other_params = {{"negative_slope", Param{2.0}}};
+    CHECK(reason(keeps_slope<0>).empty());
+    CHECK_THAT(reason(keeps_slope<1>), Contains("after a call with other numbers or options: out: "));
+}
+
 TEST_CASE("a crash in another call is named as one of the check", "[step][history]") {
     // Later tests of this process write to the page, too.
     static const auto page = CrashPage::create();
@@ -131,7 +162,7 @@ TEST_CASE("a crash in another call is named as one of the check", "[step][histor
     page->adopt();
     CHECK(failure_with(notes_crash_context, plain_case()).ok());
     CHECK(noted_in_int8 ==
-          "the history check of forward (diopiRelu), in a call of other values, strides, shapes or dtypes");
+          "the history check of forward (diopiRelu), in a call of other values, strides, shapes, dtypes or options");
 }
 
 TEST_CASE("without the check of histories they pass", "[step][history]") {

@@ -186,25 +186,34 @@ Failure PlacedCall::check_gaps(Context& context) {
     return {};
 }
 
+namespace {
+
+Failure wrote_to(std::string_view name) {
+    return {FailureKind::kStrayWrite, fmt::format("returned an error, but wrote to {}", name)};
+}
+
+}  // namespace
+
 Failure PlacedCall::check_untouched(Context& context) {
-    const auto changed = [](std::string_view name) {
-        return Failure{FailureKind::kStrayWrite, fmt::format("returned an error, but wrote to {}", name)};
-    };
     for (const ArgPlace& place : outputs_) {
         const Tensor& tensor = *call_.tensor_at(place);
         auto storage = host_storage(tensor, context);
         if (!storage.ok()) return failure_of(storage.error());
         const auto* bytes = static_cast<const uint8_t*>(storage->get());
         const int64_t written = count_others(bytes, tensor.storage.nbytes, poison_byte(tensor.dtype, poison_));
-        if (written > 0) return changed(call_.name_of(place));
+        if (written > 0) return wrote_to(call_.name_of(place));
     }
+    return check_inouts(context);
+}
+
+Failure PlacedCall::check_inouts(Context& context) {
     for (const auto& [host, copy] : inouts_) {
         auto before = to_host(cpu_device(), nullptr, *host);
         auto now = to_host(*context.device, context.stream, *copy);
         if (!before.ok() || !now.ok()) return failure_of((before.ok() ? now : before).error());
         const bool is_same =
             std::memcmp((*before)->data_as<std::byte>(), (*now)->data_as<std::byte>(), (*before)->nbytes()) == 0;
-        if (!is_same) return changed("an argument that it works on in place");
+        if (!is_same) return wrote_to("an argument that it works on in place");
     }
     return {};
 }

@@ -33,8 +33,10 @@ class PlacedCall {
     [[nodiscard]] Failure check_inputs(Placement& placement);
     /// Whether nothing was written between the elements of an output or in-out argument with gaps.
     [[nodiscard]] Failure check_gaps(Context& context);
-    /// Whether no output and no in-out argument has changed since before the call.
+    /// Whether no output and no in-out argument has changed since before a call that returned an error.
     [[nodiscard]] Failure check_untouched(Context& context);
+    /// The same for in-out arguments alone.
+    [[nodiscard]] Failure check_inouts(Context& context);
 
  private:
     PlacedCall(const Call& call, Poison poison) : call_(call), poison_(poison) {}

@@ -51,6 +51,7 @@ void StepRun::run(const Step& step, StepResult& result) {
     const auto computed = computed_for(step);
     if (!computed.ok()) return findings.fail(computed.error());
     auto expected = expectations_.expected(**computed);
+    if (!expected.ok() && step.call.asks_for_error()) return check_error(step, **computed, expected.error(), findings);
     if (!expected.ok()) return findings.refuse(expected.error());
     if (rules_.adaptor != nullptr) {
         result.reason = beyond_range(**computed, *expected, rules_.adaptor->rules());
@@ -71,6 +72,24 @@ Result<const Step*> StepRun::computed_for(const Step& step) {
     if (!computed.ok()) return computed.error();
     if (!*computed) return &step;
     return computed_.emplace_back(std::make_unique<Step>(std::move(**computed))).get();
+}
+
+void StepRun::check_error(const Step& step, const Step& computed, const Error& wanted, Findings& findings) {
+    const std::vector<ArgTensor> no_values;
+    StepUnderTest test{step, computed, no_values};
+    auto attempt = attempts_.first(step);
+    if (!attempt.ok()) return findings.fail(attempt.error());
+    findings.result().seconds = attempt->seconds;
+    if (attempt->outcome.is_declined()) return findings.declined(attempt->outcome.message);
+    if (attempt->outcome.ok()) {
+        findings.fail({FailureKind::kAccepted, "returned success, and must return an error; " + wanted.message});
+    }
+    findings.fail(attempt->placed.check_inouts(placement_.context()));
+    for (const auto& check : checks_) {
+        if (!check->judges_errors()) continue;
+        findings.fail(check->after_attempt(test, *attempt, findings));
+        check->judge(test, findings);
+    }
 }
 
 void StepRun::check(StepUnderTest& test, Findings& findings) {

@@ -34,6 +34,8 @@ class StepRun {
  private:
     /// The step whose results are expected: the step itself, or the one that the adaptor makes of it.
     [[nodiscard]] Result<const Step*> computed_for(const Step& step);
+    /// The step must return the error `wanted` of the reference, and change nothing that it also reads.
+    void check_error(const Step& step, const Step& computed, const Error& wanted, Findings& findings);
     void check(StepUnderTest& test, Findings& findings);
     void check_second(StepUnderTest& test, std::optional<Attempt>& second, Findings& findings);
     [[nodiscard]] Status after_attempt(StepUnderTest& test, Attempt& attempt, Findings& findings);

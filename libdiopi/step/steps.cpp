@@ -104,6 +104,10 @@ Result<std::unique_ptr<CaseSteps>> CaseSteps::create(const Case& c, uint64_t see
     auto rows = rows_for(c);
     if (!rows.ok()) return rows.error();
     steps->rows_ = *rows;
+    if (!c.other_params.empty()) {
+        steps->other_case_ = c;
+        steps->other_case_->params = c.other_params;
+    }
     // Neither the inputs nor the words of such a case are known yet.
     const auto is_unknown = [](const Row* row) { return row == nullptr || row->rule == ShapeRule::unknown; };
     if (is_unknown(rows->forward) && is_unknown(rows->inplace)) {
@@ -201,7 +205,17 @@ Result<Step> CaseSteps::plan_forward(const Row& row, const std::string& name) {
     auto outputs = outputs_of(*call, *case_);
     if (!outputs.ok()) return outputs.error();
     lend_generators(*call);
-    return Step{name, function_of(case_->op, name), std::move(*call), std::move(*outputs)};
+    Step step{name, function_of(case_->op, name), std::move(*call), std::move(*outputs)};
+    step.other_call = other_call(row, step.outputs);
+    return step;
+}
+
+std::optional<Call> CaseSteps::other_call(const Row& row, const std::vector<OutputSpec>& outputs) const {
+    if (!other_case_) return {};
+    auto call = bind_call(row, *other_case_, tensors_);
+    if (!call.ok()) return {};
+    const auto others = outputs_of(*call, *other_case_);
+    return others.ok() && *others == outputs ? std::optional(std::move(*call)) : std::nullopt;
 }
 
 Result<TensorPtr> CaseSteps::incoming_gradient(const IncomingGradient& incoming, const TensorSpec& spec) const {
@@ -251,6 +265,7 @@ Result<Step> CaseSteps::plan_backward() {
         auto tensor = rounded(value->tensor, output.spec.dtype);
         if (!tensor.ok()) return tensor.error();
         forward->call.set_tensor(output.place(), *tensor);
+        if (forward->other_call) forward->other_call->set_tensor(output.place(), *tensor);
     }
     // In the last step the expected outputs of the forward call are not needed again.
     saved = std::vector<ArgTensor>{};
@@ -261,7 +276,12 @@ Result<Step> CaseSteps::plan_backward() {
     if (!call.ok()) return call.error();
     lend_generators(*call);
     std::vector<OutputSpec> outputs = wanted_gradients(*call, *case_, forward->call);
-    return Step{"backward", function_of(case_->op, "backward"), std::move(*call), std::move(outputs)};
+    Step step{"backward", function_of(case_->op, "backward"), std::move(*call), std::move(outputs)};
+    if (forward->other_call) {
+        auto other = bind_backward(*rows_.backward, *other_case_, *forward->other_call, *gradients);
+        if (other.ok()) step.other_call = std::move(*other);
+    }
+    return step;
 }
 
 Result<std::vector<ArgTensor>> CaseSteps::stored(const Step& step, const std::vector<NamedTensor>& values) const {

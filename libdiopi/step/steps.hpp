@@ -20,7 +20,8 @@ struct Step {
     std::string function;  ///< "add", "add_inp", "add_backward": the name in reports
     Call call;
     std::vector<OutputSpec> outputs;
-    bool has_lost_range = false;  ///< an adaptor made finite inputs infinite, or inputs other than 0 to 0
+    bool has_lost_range = false;          ///< an adaptor made finite inputs infinite, or inputs other than 0 to 0
+    std::optional<Call> other_call = {};  ///< with Case::other_params
 
     /// The result at a place: a new output, or an in-out tensor's spec; nullopt if the call only reads it.
     [[nodiscard]] std::optional<OutputSpec> result_at(ArgPlace place) const;
@@ -81,8 +82,11 @@ class CaseSteps final : public Expectations {
     /// The baseline's expected values for one of its steps; each of the step's results must be among them.
     [[nodiscard]] Result<std::vector<ArgTensor>> stored(const Step& step, const std::vector<NamedTensor>& values) const;
     void lend_generators(Call& call);
+    /// The call with the case's other parameters; none if it has none, or another one than `outputs` follow from them.
+    [[nodiscard]] std::optional<Call> other_call(const Row& row, const std::vector<OutputSpec>& outputs) const;
 
     const Case* case_;
+    std::optional<Case> other_case_;  ///< with Case::other_params
     uint64_t seed_;
     const CaseBaseline* baseline_;
     Generator generator_;

@@ -70,7 +70,7 @@ std::string text_of(const CrashContext& context) {
         case WorkPhase::kInHeldCall:
             return call + " with its stream held";
         case WorkPhase::kInOtherCall:
-            return "the history check of " + call + ", in a call of other values, strides, shapes or dtypes";
+            return "the history check of " + call + ", in a call of other values, strides, shapes, dtypes or options";
     }
     return "";
 }

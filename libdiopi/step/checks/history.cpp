@@ -1,5 +1,6 @@
 /// What a library kept from earlier calls does not show: the call gives the same results after calls with other values,
-/// strides or shapes at the same addresses, on another stream, from another thread, and after many calls.
+/// strides or shapes at the same addresses, with other numbers or options, on another stream, from another thread, and
+/// after many calls.
 #include <algorithm>
 #include <cstring>
 #include <functional>
@@ -156,6 +157,18 @@ std::optional<Call> with_another_dtype(const Call& call) {
     return differs ? std::optional(std::move(other)) : std::nullopt;
 }
 
+/// The call on the same tensors with the numbers and options of `other`, a call of the same function.
+Call with_options_of(const Call& other, const Call& call) {
+    Call made = call;
+    for (size_t i = 0; i < call.args.size(); ++i) {
+        const Arg& arg = call.row->args()[i];
+        const bool is_generator = arg.kind == ArgKind::generator || arg.kind == ArgKind::generators;
+        const bool is_option = !arg.is_output && !arg.is_tensor() && !arg.is_tensor_list() && !is_generator;
+        if (is_option && arg.kind != ArgKind::pointer) made.args[i] = other.args[i];
+    }
+    return made;
+}
+
 class HistoryCheck final : public StepCheck {
  public:
     using StepCheck::StepCheck;
@@ -169,6 +182,7 @@ class HistoryCheck final : public StepCheck {
         auto placed = PlacedCall::create(test.step, placement, Poison::kSecond);
         if (!placed.ok()) return findings.fail(placed.error());
         Attempt attempt{std::move(*placed)};
+        other_call_ = test.step.other_call;
         auto memory = Memory::of(attempt.placed.call(), setup_.context());
         if (!memory.ok()) return findings.fail(memory.error());
         const Failure failure = failure_after_any(test, attempt, *memory, findings.result().histories);
@@ -197,6 +211,7 @@ class HistoryCheck final : public StepCheck {
             {"a call with other values at the same addresses", &HistoryCheck::after_other_values},
             {"a call with other strides at the same addresses", &HistoryCheck::after_other_strides},
             {"a call with half the rows at the same addresses", &HistoryCheck::after_half_the_rows},
+            {"a call with other numbers or options", &HistoryCheck::after_other_options},
             {"a call with int8 in place of floating numbers", &HistoryCheck::after_another_dtype},
             {"calls on another stream", &HistoryCheck::on_another_stream},
             {"calls from another thread", &HistoryCheck::from_another_thread},
@@ -247,6 +262,11 @@ class HistoryCheck final : public StepCheck {
         return after(with_half_the_rows(attempt.placed.call()), attempt, memory);
     }
 
+    Status after_other_options(Attempt& attempt, const Memory& memory) {
+        if (!other_call_) return {};
+        return after(with_options_of(*other_call_, attempt.placed.call()), attempt, memory);
+    }
+
     Status after_another_dtype(Attempt& attempt, const Memory& memory) {
         return after(with_another_dtype(attempt.placed.call()), attempt, memory);
     }
@@ -295,7 +315,8 @@ class HistoryCheck final : public StepCheck {
         return compare_value({setup_.rules, setup_.expectations, test.computed}, **actual, value, output).passed;
     }
 
-    bool ran_ = false;  ///< the last history could be made
+    std::optional<Call> other_call_;  ///< of the step under test
+    bool ran_ = false;                ///< the last history could be made
 };
 
 }  // namespace

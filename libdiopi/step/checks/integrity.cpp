@@ -9,6 +9,8 @@ class IntegrityCheck final : public StepCheck {
  public:
     using StepCheck::StepCheck;
 
+    bool judges_errors() const override { return true; }
+
     Status after_attempt(StepUnderTest& test, Attempt& attempt, Findings& findings) override {
         check(attempt, findings);
         // The second attempt is read immediately.

@@ -34,6 +34,8 @@ class StateCheck final : public StepCheck {
  public:
     using StepCheck::StepCheck;
 
+    bool judges_errors() const override { return true; }
+
     void before_attempt(const Attempt& attempt) override {
         // A library is opened first, so that its traces do not count as the call's; the call reports an error of it.
         if (Plugin* plugin = setup_.rules.backend->plugin()) (void)plugin->open();

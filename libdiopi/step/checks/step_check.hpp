@@ -46,6 +46,8 @@ class StepCheck {
 
     /// Whether the step must run a second time, on the same inputs and with other bytes in its outputs.
     [[nodiscard]] virtual bool needs_second() const { return false; }
+    /// Whether it judges a call that returns an error, as it must, too.
+    [[nodiscard]] virtual bool judges_errors() const { return false; }
     /// Called before every call, outside of its time.
     virtual void before_call() {}
     /// Called before and after the call of an attempt, but not its repetitions. The first check of the list comes last
