@@ -1,5 +1,6 @@
 #include "backend/backend.hpp"
 
+#include <algorithm>
 #include <vector>
 
 #include "runtime/context.hpp"
@@ -7,11 +8,7 @@
 namespace diopi {
 
 bool Backend::implements(std::string_view op) const {
-    for (const Row* row : rows_of(op)) {
-        const bool direct = row->variant == Variant::forward || row->variant == Variant::inplace;
-        if (direct && implements(*row)) return true;
-    }
-    return false;
+    return std::ranges::any_of(rows_of(op), [&](const Row* row) { return implements(*row); });
 }
 
 const char* Backend::own_last_error() const {

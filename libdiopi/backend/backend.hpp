@@ -81,7 +81,7 @@ class Backend {
     [[nodiscard]] Setting setting() const { return setting_; }
     /// Whether float32 products are declared to round their factors to TF32, with 10 fraction bits.
     [[nodiscard]] bool is_tf32() const { return is_tf32_; }
-    /// Whether it implements a forward or inplace function of the operator.
+    /// Whether it implements a function of the operator.
     [[nodiscard]] bool implements(std::string_view op) const;
     /// The library's message about its last failure; null if there is none.
     [[nodiscard]] const char* own_last_error() const;

@@ -87,6 +87,9 @@ class Draft {
     Case case_;
 };
 
+/// Sets how fast an optimiser's moments decay.
+void set_decay_of_moments(Draft& draft);
+
 /// Fills in the tensors and parameters that the shape rule of the draft's row needs; false if no hard cases are made
 /// for the rule, or the combination has no meaning for it.
 [[nodiscard]] bool shape_draft(Draft& draft);

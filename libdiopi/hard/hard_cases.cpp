@@ -226,6 +226,8 @@ class HardOperator {
         constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
         constexpr double kReals[] = {0.7, 0, 1, -1, -2.5, 1000, kInfinity, kNaN, 3, -2};
         constexpr double kFactorsOf[] = {1, 0, 0.7, -1, -2.5, 1000, 2, -0.125, 3, -2};
+        // Powers that libraries compute in a way of their own, and one beside them.
+        constexpr double kExponents[] = {2.5, 0, 1, -1, 0.5, 1000, kInfinity, kNaN, 3, 2};
         constexpr int64_t kWholes[] = {3, 0, 1, -1, -2, 1000, 2, 100, 17, -100};
         // Beside integers, in place of the whole number.
         constexpr double kFractions[] = {0, 0, 0, 0, -2.5, 0, 0, 0.5, 0, 0};
@@ -237,8 +239,9 @@ class HardOperator {
             if (arg.kind != ArgKind::scalar) continue;
             // Several numbers of one call differ.
             const size_t at = (chosen + 3 * position++) % kNumbers;
+            if (draft.made().param(arg.name) != nullptr) continue;
             if (is_real) {
-                double real = arg.is_factor ? kFactorsOf[at] : kReals[at];
+                double real = (arg.is_factor ? kFactorsOf : arg.is_exponent ? kExponents : kReals)[at];
                 // Products of the largest numbers would overflow, or not, in one operation with the sum.
                 const bool has_largest = draft.level(Factor::kValues) == kSpecialValues;
                 if (arg.is_factor && has_largest && std::fabs(real) > 1) real = 1 / real;

@@ -206,7 +206,10 @@ bool add_product(Draft& draft) {
     Shape input = pattern == 1 ? Shape{n} : pattern == 2 ? Shape{1, n} : pattern == 3 ? Shape{m, 1} : Shape{m, n};
     if (pattern == 4) input = {1};
     if (is_batch && input.size() == 2 && pattern != 5) input.insert(input.begin(), pattern == 6 ? 1 : batch);
-    draft.add("input", input);
+    // With beta 0 it is not read.
+    const bool is_unread = pattern == 7 && is_floating(draft.dtype());
+    if (is_unread) draft.set("beta", 0.0);
+    draft.add("input", input, draft.dtype(), is_unread ? FillSpec{Fill::kSpecial} : FillSpec{});
     draft.add(is_batch ? "batch1" : "mat1", is_batch ? Shape{batch, m, k} : Shape{m, k});
     draft.add(is_batch ? "batch2" : "mat2", is_batch ? Shape{batch, k, n} : Shape{k, n});
     return true;
@@ -350,7 +353,8 @@ bool scale_loss(Draft& draft) {
     if (draft.dtype() != Dtype::float32) return false;
     const size_t p = draft.pattern();
     const Shape shape = draft.level(Factor::kForm) == 7 ? Shape{} : Shape{1};
-    draft.add("current_scale", shape);
+    // Grows by the third factor beyond float32.
+    draft.add("current_scale", shape, Dtype::float32, p % 4 == 2 ? FillSpec{Fill::kUniform, 1e10, 1e11} : FillSpec{});
     draft.add("growth_tracker", shape, Dtype::int32, {Fill::kRandint, 0, 3});
     draft.add("found_inf", shape, Dtype::float32, {p % 3 == 0 ? Fill::kOnes : Fill::kZeros});
     constexpr std::array<double, 4> kGrowths = {2, 1.1, 1e30, 0.75};
@@ -375,6 +379,7 @@ bool optimise(Draft& draft) {
     constexpr double kRates[] = {0.1, 0.001, 1, 0};
     constexpr double kDecays[] = {0, 0.01, 0.5};
     draft.set("lr", kRates[p % 4]);
+    set_decay_of_moments(draft);
     draft.set("weight_decay", kDecays[p % 3]);
     draft.set("momentum", p % 3 == 0 || (is_rmsprop && lacks_state) ? 0.0 : 0.9);
     draft.set("centered", needs_state && p % 2 == 0);

@@ -12,8 +12,9 @@ void set_reduction(Draft& draft) {
     draft.set("reduction", std::string(kReductions[draft.level(Factor::kOther) % 3]));
 }
 
-/// Probabilities for the arguments whose values have a meaning.
+/// Probabilities for the arguments whose values have a meaning, in some cases only 0 and 1.
 bool lose_elements(Draft& draft) {
+    constexpr size_t kZerosAndOnes = 7;
     const Shape shape = draft.shape();
     const size_t p = draft.pattern();
     Shape narrow = shape;
@@ -23,7 +24,9 @@ bool lose_elements(Draft& draft) {
     for (const Arg& arg : draft.row().args()) {
         if (!arg.is_tensor() || arg.is_output) continue;
         const bool is_weight = arg.optional;
-        const FillSpec values = arg.has_meaning ? FillSpec{Fill::kUniform, 0.001, 0.999} : FillSpec{Fill::kRandn};
+        const bool is_certain = draft.level(Factor::kValues) == kZerosAndOnes;
+        const FillSpec probability = is_certain ? FillSpec{Fill::kMask} : FillSpec{Fill::kUniform, 0.001, 0.999};
+        const FillSpec values = arg.has_meaning ? probability : FillSpec{Fill::kRandn};
         draft.add(arg.name, is_weight ? narrow : shape, draft.dtype(),
                   is_weight ? FillSpec{Fill::kUniform, 0.1, 2} : values);
     }

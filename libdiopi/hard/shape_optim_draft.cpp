@@ -26,13 +26,23 @@ void make_infinite(CaseTensor& tensor, double last) {
 
 }  // namespace
 
+void set_decay_of_moments(Draft& draft) {
+    const size_t chosen = draft.level(Factor::kNumbers);
+    draft.set("beta1", chosen % 2 == 0 ? 0.9 : 0.5);
+    draft.set("beta2", chosen % 3 == 0 ? 0.999 : 0.8);
+}
+
 bool shape_optim_draft(Draft& draft) {
     const size_t p = draft.pattern();
     // A tensor without elements has not all norms.
     const bool is_norm = draft.row().rule == ShapeRule::listed_norms;
     std::vector<Shape> shapes = {draft.shape(), {}, {7, 3}, is_norm ? Shape{5} : Shape{2, 0}, {1}};
     if (is_norm && numel(shapes[0]) == 0) return false;
-    shapes.resize(1 + p % shapes.size());
+    // As many as a launch takes at once, and more.
+    constexpr size_t kCounts[] = {17, 65, 130};
+    const size_t few = 1 + p % shapes.size(), count = p < 5 ? few : kCounts[p - 5];
+    for (size_t k = shapes.size(); k < count; ++k) shapes.push_back({1 + static_cast<int64_t>(k % 3)});
+    shapes.resize(count);
     const bool is_absent = draft.level(Factor::kAbsent) != 0;
     for (const Arg& arg : draft.row().args()) {
         if (arg.is_tensor()) draft.add(arg.name, {});
@@ -45,6 +55,7 @@ bool shape_optim_draft(Draft& draft) {
     }
     constexpr double kRates[] = {0.1, 0.001, 1, 0}, kOrders[] = {2, 1, 0, 3.5, -1, 0.5};
     draft.set("lr", kRates[p % 4]);
+    set_decay_of_moments(draft);
     draft.set("weight_decay", p % 3 == 0 ? 0.0 : 0.01);
     draft.set("amsgrad", p % 2 == 1 && !is_absent);
     draft.set("maximize", p == 2 || p == 5);

@@ -130,7 +130,7 @@ constexpr int8_t position_of(const Row& row, std::string_view name) {
 /// An argument, and the names in its roles, which are looked up once all arguments are known.
 struct ParsedArg {
     Arg arg;
-    std::string_view reading_of, row_of, place_in, converted_to, bytes_at, one_for_each;
+    std::string_view reading_of, row_of, place_in, may_be, converted_to, bytes_at, one_for_each;
 };
 
 struct ReadingWord {
@@ -176,6 +176,8 @@ constexpr void take_role(std::string_view& text, ParsedArg& parsed) {
         arg.takes_bytes = word == "choice";
     } else if (word == "place_in") {
         parsed.place_in = take_bracket(text);
+    } else if (word == "may_be") {
+        parsed.may_be = take_bracket(text);
     } else if (word == "as") {
         parsed.converted_to = take_bracket(text);
     } else if (word == "row_of") {
@@ -448,6 +450,7 @@ consteval Row make_row(std::string_view function, Family family, std::string_vie
         if (!parsed[i].row_of.empty()) arg.row_of = position_of(row, parsed[i].row_of);
         if (!parsed[i].one_for_each.empty()) arg.one_for_each = position_of(row, parsed[i].one_for_each);
         if (!parsed[i].place_in.empty()) arg.place_in = position_of(row, parsed[i].place_in);
+        if (!parsed[i].may_be.empty()) arg.may_be = position_of(row, parsed[i].may_be);
         if (!parsed[i].converted_to.empty()) arg.converted_to = position_of(row, parsed[i].converted_to);
         if (parsed[i].bytes_at.empty()) continue;
         arg.bytes_at = position_of(row, parsed[i].bytes_at);

@@ -41,6 +41,7 @@
 /// :as(out)        is converted to the dtype of the output `out` before anything else
 /// :place_in(x)    an output: positions of elements of `x`, along the dim that the call names or in row-major order.
 ///                 Where elements are equal, the position of each of them is right
+/// :may_be(x)      an output that may be the tensor `x`
 /// :negated        a bool of which the case states the contrary, under the alias
 /// :errs           a bool that asks for an error where the values allow no result; in-out arguments then stay as they
 /// are :row_of(x)      the number of a row of `x`; a negative one of a case counts from the back :one_for_each(n)
@@ -241,6 +242,7 @@ struct Arg {
     Reading reading = Reading::all;
     int8_t reading_of = -1;    ///< position of the argument that `reading` speaks of
     int8_t place_in = -1;      ///< position of the tensor in which this output holds places; -1: none
+    int8_t may_be = -1;        ///< position of the tensor that this output may be; -1: of none
     int8_t converted_to = -1;  ///< position of the output to whose dtype this tensor is converted first; -1: none
     int8_t row_of = -1;        ///< position of the tensor whose row this number is; -1: none
     int8_t bytes_at = -1;      ///< position of the size in bytes of this scratch memory; -1: it is none

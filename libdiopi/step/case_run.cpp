@@ -99,8 +99,8 @@ CaseResult refused(CaseResult result, const Error& error) {
     return refused_step(std::move(result), [&](Findings& findings) { findings.refuse(error); });
 }
 
-/// One hard case of so many also makes its calls a thousand times, and another one has its tensors between protected
-/// pages.
+/// One hard case of so many also makes its calls a thousand times, another one has its tensors between protected pages,
+/// and of each four others one judges a call with other options, too.
 constexpr uint64_t kHardCasesInTurn = 16;
 
 /// Whether all sums of products in the case are sums of whole numbers: one tensor of others rounds them.
@@ -178,6 +178,7 @@ StepRules rules_for(const Case& c, const CaseOptions& options) {
         // The numbers of hard cases go along with their factors; this key does not.
         const uint64_t drawn = c.key(0) % kHardCasesInTurn;
         rules.many_calls = drawn == 0;
+        rules.other_options = drawn % 4 == 2;
         if (drawn == 1 && rules.checks.guard == Guard::kZones) rules.checks.guard = Guard::kPages;
     }
     rules.adaptor = options.adaptor;
@@ -212,7 +213,11 @@ CaseResult run_case(const Case& c, const CaseOptions& options) {
     auto rows = rows_for(c);
     if (!rows.ok()) return refused(std::move(result), rows.error());
     const Row& row = rows->forward != nullptr ? *rows->forward : *rows->inplace;
-    if (!options.backend->implements(row)) {
+    // Each step has a function of its own, and may be there alone.
+    const auto is_there = [&](const Row* each) { return each != nullptr && options.backend->implements(*each); };
+    const bool is_backward_there = c.backward && is_there(rows->backward);
+    if (!is_there(rows->forward) && !(c.inplace && is_there(rows->inplace)) && !is_backward_there &&
+        !options.backend->implements(row)) {
         return refused_step(std::move(result),
                             [&](Findings& findings) { findings.lacks_function(*options.backend, row); });
     }

@@ -233,6 +233,26 @@ Case clip_case(double last) {
 
 }  // namespace
 
+TEST_CASE("a library that has the backward function alone is judged by it") {
+    const auto wrong = [](diopiContextHandle_t, diopiTensorHandle_t grad_input, diopiConstTensorHandle_t,
+                          diopiConstTensorHandle_t) {
+        std::fill_n(grad_input->data_as<float>(), grad_input->numel(), 1.0f);
+        return diopiSuccess;
+    };
+    Case c = relu_case();
+    c.op = "tanh";
+    c.backward = true;
+    const testing::FaultyBackend faulty({{"diopiTanh", nullptr}, {"diopiTanhBackward", testing::any_function(+wrong)}});
+    CaseOptions options;
+    options.backend = &faulty.backend();
+    const CaseResult result = run_case(c, options);
+    REQUIRE(result.steps.size() == 2);
+    CHECK(result.steps[0].verdict == Verdict::kNotImplemented);
+    CHECK(result.steps[0].absent == "diopiTanh");
+    CHECK(result.steps[1].kind == FailureKind::kValues);
+    CHECK(result.verdict == Verdict::kFailed);
+}
+
 TEST_CASE("an error that the call asks for must come, and leave in-out arguments as they are") {
     const auto run = [](const Case& c) {
         CaseOptions options;

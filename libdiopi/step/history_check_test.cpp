@@ -102,6 +102,31 @@ diopiError_t keeps_slope(diopiContextHandle_t, diopiTensorHandle_t out, diopiCon
     return diopiSuccess;
 }
 
+/// Keeps the first slope of all calls on that many elements.
+diopiError_t keeps_first_slope(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+                               const diopiScalar_t* slope) {
+    if (input->dtype != Dtype::float32) return diopiDtypeNotSupported;
+    static std::map<int64_t, double> kept;
+    const auto factor = static_cast<float>(kept.try_emplace(input->numel(), slope->fval).first->second);
+    const auto* x = input->data_as<float>();
+    auto* y = out->data_as<float>();
+    for (int64_t i = 0; i < input->numel(); ++i) y[i] = x[i] > 0 ? x[i] : x[i] * factor;
+    return diopiSuccess;
+}
+
+/// Pairs (x[i], x[i + 2]) of four elements: the second result is computed from x after the first was written.
+diopiError_t rotates_what_it_wrote(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t x,
+                                   diopiConstTensorHandle_t cos, diopiConstTensorHandle_t sin, const bool, const bool) {
+    if (x->dtype != Dtype::float32) return diopiDtypeNotSupported;
+    const auto *from = x->data_as<float>(), *c = cos->data_as<float>(), *s = sin->data_as<float>();
+    auto* to = out->data_as<float>();
+    for (int64_t i = 0; i < 2; ++i) {
+        to[i] = from[i] * c[i] - from[i + 2] * s[i];
+        to[i + 2] = from[i] * s[i] + from[i + 2] * c[i];
+    }
+    return diopiSuccess;
+}
+
 /// The context that a crash in the call with int8 would have.
 std::string noted_in_int8;
 const CrashPage* noted_page = nullptr;
@@ -152,6 +177,32 @@ TEST_CASE("what a library keeps of the numbers of earlier calls is seen", "[step
     c.other_params = {{"negative_slope", Param{2.0}}};
     CHECK(reason(keeps_slope<0>).empty());
     CHECK_THAT(reason(keeps_slope<1>), Contains("after a call with other numbers or options: out: "));
+}
+
+TEST_CASE("some hard cases judge a call with other options, too", "[step][history]") {
+    Case c = make_case("leaky_relu", {case_tensor("input", {4, 33})}, {{"negative_slope", Param{0.25}}});
+    c.suite = kHardSuite;
+    c.other_params = {{"negative_slope", Param{2.0}}};
+    CaseOptions options;
+    options.backend = *find_backend("cpu");
+    while (!rules_for(c, options).other_options) ++c.index;
+    const std::string reason =
+        failure_with("diopiLeakyRelu", testing::any_function(keeps_first_slope), c, {"guards", "history"}).reason;
+    CHECK_THAT(reason, Contains("the call with other numbers or options: out: "));
+    CHECK(run_case(c, options).verdict == Verdict::kPassed);
+}
+
+TEST_CASE("an output that may be the input is right where it is", "[step][history]") {
+    const Case c = make_case(
+        "rotary_emb", {case_tensor("x", {1, 1, 1, 4}), case_tensor("cos", {1, 1, 2}), case_tensor("sin", {1, 1, 2})},
+        {{"conj", Param{false}}, {"interleaved", Param{false}}});
+    const std::string reason =
+        failure_with("diopiRotaryEmbedding", testing::any_function(rotates_what_it_wrote), c, {"guards", "history"})
+            .reason;
+    CHECK_THAT(reason, Contains("after its own values were put into the output, which was the input, too: out: "));
+    CaseOptions options;
+    options.backend = *find_backend("cpu");
+    CHECK(run_case(c, options).verdict == Verdict::kPassed);
 }
 
 TEST_CASE("a crash in another call is named as one of the check", "[step][history]") {

@@ -169,6 +169,18 @@ Call with_options_of(const Call& other, const Call& call) {
     return made;
 }
 
+/// The output that may be one of the tensors that the call reads, and has the form of it; none if there is none.
+std::optional<size_t> output_in_place(const Call& call) {
+    for (size_t i = 0; i < call.args.size(); ++i) {
+        const Arg& arg = call.row->args()[i];
+        if (!arg.is_output || arg.may_be < 0) continue;
+        const TensorPtr out = call.tensor_at(ArgPlace(i)),
+                        in = call.tensor_at(ArgPlace(static_cast<size_t>(arg.may_be)));
+        if (out != nullptr && in != nullptr && out->shape == in->shape && out->dtype == in->dtype) return i;
+    }
+    return std::nullopt;
+}
+
 class HistoryCheck final : public StepCheck {
  public:
     using StepCheck::StepCheck;
@@ -185,7 +197,8 @@ class HistoryCheck final : public StepCheck {
         other_call_ = test.step.other_call;
         auto memory = Memory::of(attempt.placed.call(), setup_.context());
         if (!memory.ok()) return findings.fail(memory.error());
-        const Failure failure = failure_after_any(test, attempt, *memory, findings.result().histories);
+        Failure failure = failure_after_any(test, attempt, *memory, findings.result().histories);
+        if (failure.ok()) failure = failure_of_other_call(test, attempt, *memory);
         findings.fail(failure);
         findings.fail(memory->restore(setup_.context()));
     }
@@ -215,14 +228,16 @@ class HistoryCheck final : public StepCheck {
             {"a call with int8 in place of floating numbers", &HistoryCheck::after_another_dtype},
             {"calls on another stream", &HistoryCheck::on_another_stream},
             {"calls from another thread", &HistoryCheck::from_another_thread},
-            {"up to a thousand calls", &HistoryCheck::after_many_calls}};
+            {"up to a thousand calls", &HistoryCheck::after_many_calls},
+            {"its own values were put into the output, which was the input, too", &HistoryCheck::in_place_of_input}};
         for (const auto& [words, history] : histories) {
             ran_ = false;
             if (Status s = (this->*history)(attempt, memory); !s.ok()) return failure_of(s.error());
             setup_.context().release();
             if (!ran_) continue;
             // A thread of its own may split the work in another way.
-            const bool may_round = history == &HistoryCheck::from_another_thread;
+            const bool may_round =
+                history == &HistoryCheck::from_another_thread || history == &HistoryCheck::in_place_of_input;
             Failure failure = difference_from_first(test, attempt, may_round);
             passed += failure.ok() ? 1 : 0;
             if (failure.ok()) continue;
@@ -295,6 +310,61 @@ class HistoryCheck final : public StepCheck {
             setup_.context().release();
         }
         return setup_.rules.many_calls ? call_again(attempt, memory) : Status();
+    }
+
+    Status in_place_of_input(Attempt& attempt, const Memory& memory) {
+        const Call own = attempt.placed.call();
+        const auto output = output_in_place(own);
+        if (!output) return {};
+        if (Status s = memory.restore(setup_.context()); !s.ok()) return s;
+        const auto input = static_cast<size_t>(own.row->args()[*output].may_be);
+        const Tensor &in = *own.tensor_at(ArgPlace(input)), &out = *own.tensor_at(ArgPlace(*output));
+        std::vector<std::byte> bytes = memory.bytes_of(out);
+        const std::byte* from = memory.bytes_of(in).data();
+        const size_t size = size_of(out.dtype);
+        for_each_offset_pair(out.shape, out.strides, in.strides, [&](int64_t to, int64_t source) {
+            std::memcpy(bytes.data() + static_cast<size_t>(out.offset + to) * size,
+                        from + static_cast<size_t>(in.offset + source) * size, size);
+        });
+        if (Status s = write_now(setup_.device(), out.storage.memory.get(), bytes.data(), bytes.size()); !s.ok()) {
+            return s;
+        }
+        ran_ = true;
+        attempt.placed.call().args[input] = own.args[*output];
+        const Status called = setup_.attempts.repeat(attempt, WorkPhase::kInOtherCall);
+        attempt.placed.call() = own;
+        return called;
+    }
+
+    /// The call with other numbers or options is right, too, after the step's own calls.
+    Failure failure_of_other_call(StepUnderTest& test, Attempt& attempt, const Memory& memory) {
+        if (!other_call_ || !setup_.rules.other_options || setup_.rules.adaptor != nullptr) return {};
+        Step other = test.step;
+        other.name = "other";
+        other.call = *other_call_;
+        auto expected = setup_.expectations.expected(other);
+        if (!expected.ok()) return {};
+        const Call own = attempt.placed.call();
+        attempt.placed.call() = with_options_of(*other_call_, own);
+        Status called = memory.restore(setup_.context());
+        if (called.ok()) called = setup_.attempts.repeat(attempt, WorkPhase::kInOtherCall);
+        attempt.placed.call() = own;
+        if (!called.ok()) return failure_of(called.error());
+        if (attempt.outcome.is_declined()) return {};
+        const std::string words = "the call with other numbers or options: ";
+        if (!attempt.outcome.ok()) return failure_of(behind(words, attempt.outcome));
+        for (const ArgTensor& value : *expected) {
+            const OutputSpec output = *other.result_at(value.place());
+            auto actual = attempt.placed.host_tensor(value.place(), setup_.context());
+            if (!actual.ok()) return failure_of(actual.error());
+            if (!output.has_meaning) continue;
+            const Comparison comparison =
+                compare_value({setup_.rules, setup_.expectations, other}, **actual, value, output);
+            if (!comparison.passed) {
+                return {comparison.kind, words + test.name_of(value.place()) + ": " + comparison.reason};
+            }
+        }
+        return {};
     }
 
     /// Between the results of this call and those of the first one.
