@@ -198,6 +198,53 @@ TEST_CASE("operands are read wrongly") {
     CHECK(scaled.with("number_ignored")[0] == Approx(4.0 / 3));
 }
 
+TEST_CASE("fractions are cut, unread inputs multiplied, and lists computed by sixteen") {
+    const auto run = [](Call& call, std::string_view name) {
+        Faulty faulty(*call.row, find_fault(name));
+        Context context(cpu_device());
+        Chain chain(cpu());
+        chain.add(faulty);
+        return chain.run(call, context).ok();
+    };
+    Call product(*find_row("diopiMulScalar"));
+    product["out"] = floats({2}, [](int64_t) { return kBefore; });
+    auto whole = make_tensor(cpu_device(), {{2}, Dtype::int32, {}});
+    REQUIRE(whole.ok());
+    (*whole)->data_as<int32_t>()[0] = 1;
+    (*whole)->data_as<int32_t>()[1] = 3;
+    product["input"] = *whole;
+    product["other"] = Scalar::of(2.5);
+    REQUIRE(run(product, "fraction_cut"));
+    CHECK(values_of(*product.tensor("out")) == std::vector<double>{2, 6});
+
+    Call sum(*find_row("diopiAddmm"));
+    sum["out"] = floats({1, 1}, [](int64_t) { return kBefore; });
+    sum["input"] = floats({1, 1}, [](int64_t) { return HUGE_VAL; });
+    sum["mat1"] = floats({1, 2}, [](int64_t) { return 1.0; });
+    sum["mat2"] = floats({2, 1}, [](int64_t) { return 1.0; });
+    sum["beta"] = Scalar::of(0.0);
+    sum["alpha"] = Scalar::of(1.0);
+    REQUIRE(run(sum, "unread_input_multiplied"));
+    CHECK(std::isnan(values_of(*sum.tensor("out"))[0]));
+    sum["input"] = floats({1, 1}, [](int64_t) { return 1.0; });
+    CHECK_FALSE(run(sum, "unread_input_multiplied"));
+
+    Call doubled(*find_row("diopiForeachmulScalar"));
+    TensorList inputs, outs;
+    for (int k = 0; k < 18; ++k) {
+        inputs.push_back(floats({1}, [k](int64_t) { return k; }));
+        outs.push_back(floats({1}, [](int64_t) { return kBefore; }));
+    }
+    doubled["inputs"] = inputs;
+    doubled["outs"] = outs;
+    doubled["inputSize"] = int64_t{18};
+    doubled["other"] = Scalar::of(2.0);
+    REQUIRE(run(doubled, "list_of_sixteen"));
+    CHECK(values_of(*outs[15])[0] == 30);
+    CHECK(values_of(*outs[16])[0] == 0);
+    CHECK(values_of(*outs[17])[0] == 2);
+}
+
 TEST_CASE("strides and offsets are ignored") {
     Sum sum({2, 2});
     auto turned = make_view(cpu_device(), {{2, 2}, Dtype::float32, {1, 2}}, 1, 5);

@@ -80,6 +80,53 @@ void number_ignored(Scene& scene) {
     }
 }
 
+/// Beside integers only: a floating number is then converted to their dtype.
+void fraction_cut(Scene& scene) {
+    const auto inputs = scene.inputs();
+    if (!std::ranges::all_of(inputs, [](const TensorPtr& tensor) { return is_integer(tensor->dtype); })) return;
+    Call changed = scene.call();
+    for (Value& value : changed.args) {
+        if (auto* scalar = std::get_if<Scalar>(&value); scalar != nullptr && is_floating(scalar->dtype)) {
+            scalar->real = std::trunc(scalar->real);
+        }
+    }
+    scene.run_instead(std::move(changed));
+}
+
+/// A launch takes 16 tensors of a list, and those of the next one get the results of the first.
+void list_of_sixteen(Scene& scene) {
+    constexpr size_t kLaunch = 16;
+    for (const Scene::Result& result : scene.results()) {
+        if (result.place.position < kLaunch) continue;
+        for (const Scene::Result& first : scene.results()) {
+            const bool is_source =
+                first.place.arg == result.place.arg && first.place.position == result.place.position % kLaunch;
+            const bool fits = first.right->shape == result.right->shape && first.right->dtype == result.right->dtype;
+            if (is_source && fits) put(*first.right, *result.tensor);
+        }
+    }
+}
+bool has_lists(const Row& row) {
+    return has_right_values(row) && std::ranges::any_of(row.args(), &Arg::is_tensor_list);
+}
+
+/// With beta 0 the input is still multiplied: what is not finite there makes the result NaN.
+void unread_input_multiplied(Scene& scene) {
+    const Value& beta = scene.call()["beta"];
+    const auto* factor = std::get_if<Scalar>(&beta);
+    const TensorPtr input = std::get<TensorPtr>(scene.call()["input"]);
+    const auto* result = scene.first();
+    if (factor == nullptr || factor->as_double() != 0 || input == nullptr || result == nullptr || result->is_inout) {
+        return;
+    }
+    const std::vector<double> read = values_of(*dense_copy(*input));
+    if (std::ranges::all_of(read, [](double x) { return std::isfinite(x); })) return;
+    std::vector<double> values = values_of(*result->right);
+    for (double& value : values) value = std::nan("");
+    if (!values.empty()) put_values(values, *result->tensor);
+}
+bool adds_product(const Row& row) { return row.rule == ShapeRule::add_product; }
+
 void second_gradient(Scene& scene, double factor) {
     if (scene.results().size() < 2) return;
     const Scene::Result& second = scene.results()[1];
@@ -127,6 +174,12 @@ constexpr Fault kOperandsFaults[] = {
      has_right_values},
     {"OO", "optional_ignored", "an optional tensor that is given is ignored", optional_ignored, has_right_values},
     {"ON", "number_ignored", "a number (alpha, value) is read as 1", number_ignored, has_right_values},
+    {"OF", "fraction_cut", "a number beside integers loses its fraction", fraction_cut, has_right_values},
+    {"OL", "list_of_sixteen", "from the 17th on, tensors of a list get the results of the first 16", list_of_sixteen,
+     has_lists},
+    {"OU", "unread_input_multiplied",
+     "an input that is not read with beta 0 makes the result NaN where it is not finite", unread_input_multiplied,
+     adds_product},
     {"OZ", "second_gradient_dropped", "the gradient of the second operand is 0", second_gradient_dropped, is_backward},
     {"OD", "second_gradient_doubled", "the gradient of the second operand is doubled", second_gradient_doubled,
      is_backward},
