@@ -213,11 +213,10 @@ CaseResult run_case(const Case& c, const CaseOptions& options) {
     auto rows = rows_for(c);
     if (!rows.ok()) return refused(std::move(result), rows.error());
     const Row& row = rows->forward != nullptr ? *rows->forward : *rows->inplace;
-    // Each step has a function of its own, and may be there alone.
+    // Each step has a function of its own, which may be there alone.
     const auto is_there = [&](const Row* each) { return each != nullptr && options.backend->implements(*each); };
-    const bool is_backward_there = c.backward && is_there(rows->backward);
-    if (!is_there(rows->forward) && !(c.inplace && is_there(rows->inplace)) && !is_backward_there &&
-        !options.backend->implements(row)) {
+    const bool has_other_step = (c.inplace && is_there(rows->inplace)) || (c.backward && is_there(rows->backward));
+    if (!is_there(&row) && !has_other_step) {
         return refused_step(std::move(result),
                             [&](Findings& findings) { findings.lacks_function(*options.backend, row); });
     }
