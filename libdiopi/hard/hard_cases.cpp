@@ -185,6 +185,9 @@ class HardOperator {
         constexpr size_t kOtherNumbers = 3, kCandidates = kOtherNumbers + kPatterns - 1;
         std::vector<std::pair<std::string, Param>> nearest;
         if (made.params.empty()) return nearest;
+        const auto outputs = planned_outputs(made);
+        if (!outputs.ok()) return nearest;
+        Case other_case = made;
         size_t fewest = std::numeric_limits<size_t>::max();
         for (size_t k = 0; k < kCandidates && fewest > 1; ++k) {
             const size_t candidate = (static_cast<size_t>(made.index) + k) % kCandidates;
@@ -200,18 +203,14 @@ class HardOperator {
             const auto& params = draft.made().params;
             const auto differing = static_cast<size_t>(std::ranges::count_if(
                 params, [&](const auto& param) { return std::ranges::find(made.params, param) == made.params.end(); }));
-            if (differing == 0 || differing >= fewest || !gives_same_outputs(made, params)) continue;
+            if (differing == 0 || differing >= fewest) continue;
+            other_case.params = params;
+            const auto others = planned_outputs(other_case);
+            if (!others.ok() || *others != *outputs) continue;
             fewest = differing;
             nearest = params;
         }
         return nearest;
-    }
-
-    static bool gives_same_outputs(const Case& made, const std::vector<std::pair<std::string, Param>>& params) {
-        Case other = made;
-        other.params = params;
-        const auto outputs = planned_outputs(made), others = planned_outputs(other);
-        return outputs.ok() && others.ok() && *outputs == *others;
     }
 
     /// Whether a number beside integers may have a fraction, which makes the computation one of floating numbers.

@@ -196,7 +196,7 @@ class HistoryCheck final : public StepCheck {
         auto placed = PlacedCall::create(test.step, placement, Poison::kSecond);
         if (!placed.ok()) return findings.fail(placed.error());
         Attempt attempt{std::move(*placed)};
-        other_call_ = test.step.other_call;
+        other_call_ = test.step.other_call ? &*test.step.other_call : nullptr;
         auto memory = Memory::of(attempt.placed.call(), setup_.context());
         if (!memory.ok()) return findings.fail(memory.error());
         Failure failure = failure_after_any(test, attempt, *memory, findings.result().histories);
@@ -280,7 +280,7 @@ class HistoryCheck final : public StepCheck {
     }
 
     Status after_other_options(Attempt& attempt, const Memory& memory) {
-        if (!other_call_) return {};
+        if (other_call_ == nullptr) return {};
         return after(with_options_of(*other_call_, attempt.placed.call()), attempt, memory);
     }
 
@@ -340,7 +340,7 @@ class HistoryCheck final : public StepCheck {
 
     /// The call with other numbers or options is right, too, after the step's own calls.
     Failure failure_of_other_call(StepUnderTest& test, Attempt& attempt, const Memory& memory) {
-        if (!other_call_ || !setup_.rules.other_options || setup_.rules.adaptor != nullptr) return {};
+        if (other_call_ == nullptr || !setup_.rules.other_options || setup_.rules.adaptor != nullptr) return {};
         Step other = test.step;
         other.name = "other";
         other.call = *other_call_;
@@ -388,8 +388,8 @@ class HistoryCheck final : public StepCheck {
         return compare_value({setup_.rules, setup_.expectations, test.computed}, **actual, value, output).passed;
     }
 
-    std::optional<Call> other_call_;  ///< of the step under test
-    bool ran_ = false;                ///< the last history could be made
+    const Call* other_call_ = nullptr;  ///< of the step under test; null: it has none
+    bool ran_ = false;                  ///< the last history could be made
 };
 
 }  // namespace
