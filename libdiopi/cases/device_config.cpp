@@ -269,6 +269,15 @@ void apply_rule(const DeviceRule& rule, size_t index, Case& c) {
     tolerance.max_ulp = rule.max_ulp.value_or(tolerance.max_ulp);
 }
 
+/// A call with the other parameters is left out where a rule skips a case with them, or a step of it.
+void apply_to_other_call(const DeviceConfig& config, Case& c) {
+    if (c.other_params.empty()) return;
+    Case other = c;
+    other.params = c.other_params;
+    const auto skips = [&](const DeviceRule& rule) { return rule.skip && rule.matches(other); };
+    if (std::ranges::any_of(config.rules, skips)) c.other_params.clear();
+}
+
 /// Whether any function of the operators that the rule names takes an argument that cases call `word`.
 bool is_known_word(const DeviceRule& rule, const std::string& word, std::vector<std::string>& known) {
     for (const Row& row : rows()) {
@@ -354,6 +363,7 @@ DeviceConfigUse apply_device_config(const DeviceConfig& config, std::vector<Case
     DeviceConfigUse use;
     use.matched.resize(config.rules.size());
     for (Case& c : cases) {
+        apply_to_other_call(config, c);
         bool loosened = false;
         for (size_t i = 0; i < config.rules.size(); ++i) {
             if (!config.rules[i].matches(c)) continue;

@@ -154,6 +154,22 @@ TEST_CASE("skips of whole cases name the first rule, skips of steps go into the 
     CHECK(cases[0].skip_reason("forward") == nullptr);
 }
 
+TEST_CASE("a rule that skips a case with the other parameters leaves out the other call") {
+    const auto other_params = [](const std::string& rule) {
+        Case c = plain_add();
+        c.other_params = {{"alpha", Param{0.7}}};
+        std::vector<Case> cases = {c};
+        static_cast<void>(apply_device_config(config_of(rule), cases));
+        CHECK(cases[0].params == c.params);
+        return cases[0].other_params.size();
+    };
+    const std::string criterion = R"({"param": {"name": "alpha", "values": [0.7]}, )";
+    CHECK(other_params(criterion + R"("skip": true, "reason": "a"})") == 0);
+    CHECK(other_params(criterion + R"("skip": true, "steps": ["forward"], "reason": "a"})") == 0);
+    CHECK(other_params(criterion + R"("atol": 1, "reason": "a"})") == 1);
+    CHECK(other_params(R"({"param": {"name": "alpha", "values": [2]}, "skip": true, "reason": "a"})") == 1);
+}
+
 TEST_CASE("a later tolerance replaces the members that it states") {
     const DeviceConfig config = config_of(R"(
         {"ops": ["add"], "atol": 0.5, "rtol": 0.25, "reason": "a"},
