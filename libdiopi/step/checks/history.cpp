@@ -13,7 +13,6 @@
 #include "core/stopwatch.hpp"
 #include "core/strided.hpp"
 #include "step/checks/list.hpp"
-#include "step/compare_value.hpp"
 #include "step/undefined.hpp"
 
 namespace diopi {
@@ -356,36 +355,19 @@ class HistoryCheck final : public StepCheck {
         if (attempt.outcome.is_declined()) return {};
         const std::string words = "the call with other numbers or options: ";
         if (!attempt.outcome.ok()) return failure_of(behind(words, attempt.outcome));
-        for (const ArgTensor& value : *expected) {
-            const OutputSpec output = *other.result_at(value.place());
-            auto actual = attempt.placed.host_tensor(value.place(), setup_.context());
-            if (!actual.ok()) return failure_of(actual.error());
-            if (!output.has_meaning) continue;
-            const Comparison comparison =
-                compare_value({setup_.rules, setup_.expectations, other}, **actual, value, output);
-            if (!comparison.passed) {
-                return {comparison.kind, words + test.name_of(value.place()) + ": " + comparison.reason};
-            }
-        }
-        return {};
+        Failure wrong = first_wrong({other, other, *expected}, *expected, attempt.placed);
+        if (!wrong.ok()) wrong.reason = words + wrong.reason;
+        return wrong;
     }
 
     /// Between the results of this call and those of the first one.
     Failure difference_from_first(StepUnderTest& test, Attempt& attempt, bool may_round) {
         if (!attempt.outcome.ok()) return failure_of(behind("the call failed: ", attempt.outcome));
         for (const ArgTensor& value : test.expected) {
-            Failure differs = difference(test, value.place(), *test.first, attempt, false);
-            if (!differs.ok() && !(may_round && is_right(test, attempt, value))) return differs;
+            Failure differs = difference(test, value.place(), test.first->placed, attempt.placed, false);
+            if (!differs.ok() && !(may_round && first_wrong(test, {&value, 1}, attempt.placed).ok())) return differs;
         }
         return {};
-    }
-
-    bool is_right(StepUnderTest& test, Attempt& attempt, const ArgTensor& value) {
-        auto actual = attempt.placed.host_tensor(value.place(), setup_.context());
-        const OutputSpec output = *test.computed.result_at(value.place());
-        if (!actual.ok()) return false;
-        if ((*actual)->dtype != output.spec.dtype) return true;  // converted by an adaptor
-        return compare_value({setup_.rules, setup_.expectations, test.computed}, **actual, value, output).passed;
     }
 
     const Call* other_call_ = nullptr;  ///< of the step under test; null: it has none

@@ -15,7 +15,7 @@ class RepeatCheck final : public StepCheck {
         if (test.second == nullptr) return;
         const bool may_differ = !setup_.rules.checks.repeat || test.step.call.row->repeat == Repeat::varying;
         for (const OutputSpec& result : test.step.results()) {
-            findings.fail(difference(test, result.place(), *test.first, *test.second, may_differ));
+            findings.fail(difference(test, result.place(), test.first->placed, test.second->placed, may_differ));
         }
     }
 };

@@ -4,6 +4,7 @@
 
 #include "check/repeat.hpp"
 #include "intercept/call_copy.hpp"
+#include "step/compare_value.hpp"
 
 namespace diopi {
 
@@ -18,12 +19,12 @@ Status StepCheck::after_attempt(StepUnderTest&, Attempt&, Findings&) { return {}
 
 void StepCheck::judge(StepUnderTest&, Findings&) {}
 
-Failure StepCheck::difference(const StepUnderTest& test, ArgPlace place, Attempt& first, Attempt& second,
+Failure StepCheck::difference(const StepUnderTest& test, ArgPlace place, PlacedCall& first, PlacedCall& second,
                               bool may_differ) {
     const auto output = test.step.result_at(place);
     if (!output || !output->has_meaning) return {};
-    auto one = first.placed.host_tensor(place, setup_.context());
-    auto two = second.placed.host_tensor(place, setup_.context());
+    auto one = first.host_tensor(place, setup_.context());
+    auto two = second.host_tensor(place, setup_.context());
     if (!one.ok() || !two.ok()) return failure_of((one.ok() ? two : one).error());
     if ((*one)->shape != (*two)->shape || (*one)->dtype != (*two)->dtype) return {};
     const Dtype dtype = output->spec.dtype;
@@ -31,6 +32,21 @@ Failure StepCheck::difference(const StepUnderTest& test, ArgPlace place, Attempt
     Failure differs = compare_runs(**one, **two, poison, may_differ);
     if (!differs.ok()) differs.reason = test.name_of(place) + ": " + differs.reason;
     return differs;
+}
+
+Failure StepCheck::first_wrong(const StepUnderTest& test, std::span<const ArgTensor> values, PlacedCall& placed) {
+    for (const ArgTensor& value : values) {
+        const OutputSpec output = *test.computed.result_at(value.place());
+        if (!output.has_meaning) continue;
+        auto actual = placed.host_tensor(value.place(), setup_.context());
+        if (actual.ok()) actual = test.as_computed(*actual, value.place());
+        if (!actual.ok()) return failure_of(actual.error());
+        const Comparison comparison =
+            compare_value({setup_.rules, setup_.expectations, test.computed}, **actual, value, output);
+        if (comparison.passed) continue;
+        return {comparison.kind, test.name_of(value.place()) + ": " + comparison.reason};
+    }
+    return {};
 }
 
 bool makes_tensors(const Row& row) { return std::ranges::any_of(row.args(), &Arg::is_made); }

@@ -1,6 +1,7 @@
 /// A check of a step: its input, and the times at which it is called. The list is in step/checks/list.hpp.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -64,8 +65,11 @@ class StepCheck {
     /// How the results of two attempts differ at a place; the first attempt had the first poison, the other one the
     /// second. With `may_differ` only elements that neither has written count. The check of the values reports another
     /// shape or dtype.
-    [[nodiscard]] Failure difference(const StepUnderTest& test, ArgPlace place, Attempt& first, Attempt& second,
+    [[nodiscard]] Failure difference(const StepUnderTest& test, ArgPlace place, PlacedCall& first, PlacedCall& second,
                                      bool may_differ);
+
+    /// The first of these expected values that a call did not give.
+    [[nodiscard]] Failure first_wrong(const StepUnderTest& test, std::span<const ArgTensor> values, PlacedCall& placed);
 
     CheckSetup setup_;
 };

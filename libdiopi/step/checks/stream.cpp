@@ -1,9 +1,5 @@
 /// A call works in the order of the context's stream and does not wait for it.
-#include <algorithm>
-
-#include "check/repeat.hpp"
 #include "step/checks/list.hpp"
-#include "step/compare_value.hpp"
 #include "step/stream_check.hpp"
 #include "worker/crash_context.hpp"
 
@@ -55,30 +51,12 @@ class StreamOrderCheck final : public StepCheck {
     /// alone.
     Failure differs_when_held(StepUnderTest& test, HeldRun& held) {
         if (!held.outcome.ok()) return {FailureKind::kStream, held.outcome.message};
+        if (test.step.call.row->repeat == Repeat::varying) return first_wrong(test, test.expected, held.placed);
         for (const OutputSpec& output : test.step.results()) {
-            if (!output.has_meaning) continue;
-            auto one = test.first->placed.host_tensor(output.place(), setup_.context());
-            auto two = held.placed.host_tensor(output.place(), setup_.context());
-            if (!one.ok() || !two.ok()) return failure_of((one.ok() ? two : one).error());
-            const Failure wrong = test.step.call.row->repeat == Repeat::varying
-                                      ? differs_from_expected(test, **two, output)
-                                      : differs_from_first(**one, **two, output.spec.dtype);
-            if (!wrong.ok()) return {wrong.kind, test.name_of(output.place()) + ": " + wrong.reason};
+            Failure differs = difference(test, output.place(), test.first->placed, held.placed, false);
+            if (!differs.ok()) return differs;
         }
         return {};
-    }
-
-    Failure differs_from_expected(StepUnderTest& test, const Tensor& actual, const OutputSpec& output) {
-        const auto value = std::ranges::find(test.expected, output.place(), &ArgTensor::place);
-        if (value == test.expected.end()) return {};
-        const Comparison comparison =
-            compare_value({setup_.rules, setup_.expectations, test.step}, actual, *value, output);
-        return comparison.passed ? Failure() : Failure{comparison.kind, comparison.reason};
-    }
-
-    static Failure differs_from_first(const Tensor& first, const Tensor& held, Dtype dtype) {
-        const PoisonBytes poison{poison_byte(dtype, Poison::kFirst), poison_byte(dtype, Poison::kSecond)};
-        return compare_runs(first, held, poison, false);
     }
 
     StreamCheck held_runs_;

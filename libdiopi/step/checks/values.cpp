@@ -37,15 +37,12 @@ class ValueCheck final : public StepCheck {
     }
 
  private:
-    Comparison compare(StepUnderTest& test, const Tensor& actual, const ArgTensor& value, const OutputSpec& output) {
-        return compare_value({setup_.rules, setup_.expectations, test.computed}, actual, value, output);
-    }
-
     void compare_one(StepUnderTest& test, const Tensor& actual, const ArgTensor& value, Findings& findings) {
         const OutputSpec output = *test.computed.result_at(value.place());
         if (!output.has_meaning) return;
         const std::string name = test.name_of(value.place());
-        Comparison comparison = compare(test, actual, value, output);
+        Comparison comparison =
+            compare_value({setup_.rules, setup_.expectations, test.computed}, actual, value, output);
         comparison.deviation.output = name;
         findings.fail({comparison.kind, name + ": " + comparison.reason});
         if (comparison.passed && !comparison.warning.empty()) findings.warn(name + ": " + comparison.warning);
@@ -96,18 +93,9 @@ class ValueCheck final : public StepCheck {
     /// The failure of a second run that may differ from the first.
     Failure wrong_in(StepUnderTest& test, Attempt& second) {
         if (test.step.call.row->repeat != Repeat::varying) return {};
-        for (const ArgTensor& value : test.expected) {
-            const OutputSpec output = *test.computed.result_at(value.place());
-            if (!output.has_meaning) continue;
-            auto actual = second.placed.host_tensor(value.place(), setup_.context());
-            if (actual.ok()) actual = test.as_computed(*actual, value.place());
-            if (!actual.ok()) return failure_of(actual.error());
-            const Comparison comparison = compare(test, **actual, value, output);
-            if (comparison.passed) continue;
-            return {comparison.kind,
-                    "a second run is wrong: " + test.name_of(value.place()) + ": " + comparison.reason};
-        }
-        return {};
+        Failure wrong = first_wrong(test, test.expected, second.placed);
+        if (!wrong.ok()) wrong.reason = "a second run is wrong: " + wrong.reason;
+        return wrong;
     }
 
     Failure wrong_in_second_;
