@@ -236,8 +236,9 @@ void count_rows_from_front(Call& call, const Case& c) {
     }
 }
 
-/// The absent index tensors of a case are the dots in input[i, ..., j]: as many whole dims as the others leave. For the
-/// C function a null is one whole dim, and none stands behind the last index tensor.
+/// The absent index tensors of a case are the dots in input[i, ..., j]: as many whole dims as the others leave. Where
+/// there are as many, each is one of them: input[:, i, :, j]. For the C function a null is one whole dim, and none
+/// stands behind the last index tensor.
 void name_whole_dims(Call& call) {
     const bool is_indexed = call.row->rule == ShapeRule::index || call.row->rule == ShapeRule::index_put;
     auto* list = is_indexed ? std::get_if<TensorList>(&call["indices"]) : nullptr;
@@ -250,9 +251,11 @@ void name_whole_dims(Call& call) {
     }
     TensorList named;
     bool has_dots = false;
+    const bool is_complete = std::ranges::count(*list, nullptr) == left;
     for (const TensorPtr& index : *list) {
-        if (index != nullptr) named.push_back(index);
-        if (index == nullptr && !has_dots) named.resize(named.size() + static_cast<size_t>(std::max<int64_t>(left, 0)));
+        if (index != nullptr || is_complete) named.push_back(index);
+        if (index == nullptr && !is_complete && !has_dots)
+            named.resize(named.size() + static_cast<size_t>(std::max<int64_t>(left, 0)));
         has_dots = has_dots || index == nullptr;
     }
     while (!named.empty() && named.back() == nullptr) named.pop_back();

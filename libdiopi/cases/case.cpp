@@ -32,6 +32,8 @@ std::string BadCall::text() const {
             return "the last dim of " + arg + " is one longer";
         case Change::kDtype:
             return fmt::format("{} is {}", arg, name(dtype));
+        case Change::kEmpty:
+            return arg + " is empty";
         case Change::kIndex:
             return fmt::format("{}[0] is {}", arg, number);
         case Change::kNumber:

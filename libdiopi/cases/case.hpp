@@ -102,15 +102,17 @@ struct BadCall {
         kLonger,  ///< the last dim of a tensor has one element more
         kDtype,   ///< a tensor has the dtype `dtype`
         kNumber,  ///< a number, or the first of a list, is `number`
-        kIndex    ///< the first element of a tensor of indices is `number`
+        kIndex,   ///< the first element of a tensor of indices is `number`
+        kEmpty    ///< a tensor has no elements
     };
     std::string step;  ///< "forward", "inplace" or "backward"
     std::string arg;   ///< C name
     Change change = Change::kNull;
     Dtype dtype = Dtype::float32;
     int64_t number = 0;
+    bool must_fail = false;  ///< the standard says that it is an error: success is a failure, not advice
 
-    /// "input is null", "the last dim of out is one longer", "index is float32", "dim is 7",
+    /// "input is null", "the last dim of out is one longer", "input is empty", "index is float32", "dim is 7",
     /// "indices[0] is 1073741824".
     [[nodiscard]] std::string text() const;
 };

@@ -15,18 +15,20 @@ namespace {
 constexpr int64_t kMostSliced = int64_t{1} << 22;
 constexpr int64_t kStep = 2;
 constexpr int64_t kOffset = 3;
+/// The elements between two rows of a slice of columns: at least so many, and whole vectors.
+constexpr int64_t kPadding = 16, kVector = 8;
 constexpr int64_t kWideExtent = int64_t{1} << 31;
 
 /// The changes that --strided makes to one tensor.
 struct View {
-    bool transposed = false, sliced = false, sliced_everywhere = false, moved = false;
+    bool transposed = false, sliced = false, sliced_everywhere = false, moved = false, padded = false;
 };
 
 constexpr View kViews[] = {
     {.transposed = true},
     {.sliced = true},
     {.sliced = true, .sliced_everywhere = true},
-    {.moved = true},
+    {.moved = true, .padded = true},
     {.transposed = true, .sliced = true, .moved = true},
 };
 
@@ -55,6 +57,9 @@ Order memory_order(const Arg& arg, const Shape& shape, const LayoutOptions& opti
     return order;
 }
 
+/// The distance of two rows of so many elements, with elements between them that are not the tensor's.
+int64_t padded(int64_t row) { return (row + kPadding + kVector - 1) / kVector * kVector; }
+
 /// The view that the salt chooses among those that the tensor's shape and order allow.
 View view_of(const Shape& shape, const Order& order, uint64_t salt) {
     if (numel(shape) == 1) return {.moved = true};
@@ -65,15 +70,18 @@ View view_of(const Shape& shape, const Order& order, uint64_t salt) {
     if (view.transposed && !swaps) view = {.sliced = true, .sliced_everywhere = view.moved, .moved = view.moved};
     const int64_t doublings = int64_t{1} << std::min<size_t>(rank, 30);
     view.sliced_everywhere = view.sliced_everywhere && numel(shape) <= kMostSliced / doublings;
+    const auto inner = std::ranges::find_if(order.rbegin(), order.rend(), [&](size_t d) { return shape[d] > 1; });
+    const int64_t row = shape[*inner];
+    view.padded = view.padded && numel(shape) > row && numel(shape) / row <= kMostSliced / padded(row);
     return view;
 }
 
 /// Strides of elements that follow each other in that order, `step` places apart along the innermost dim that has more
-/// than one element, or along each dim.
+/// than one element, or along each dim, or with padding behind each row of that dim.
 Shape ordered_strides(const Shape& shape, const Order& order, const View& view) {
     Shape strides(shape.size(), 1);
     int64_t stride = 1;
-    bool is_inner = view.sliced;
+    bool is_inner = view.sliced, pads = view.padded;
     for (size_t i = order.size(); i-- > 0;) {
         const size_t d = order[i];
         const bool stepped = (is_inner || view.sliced_everywhere) && shape[d] > 1;
@@ -83,6 +91,8 @@ Shape ordered_strides(const Shape& shape, const Order& order, const View& view) 
         }
         strides[d] = stride;
         stride *= shape[d];
+        if (pads && shape[d] > 1) stride = padded(stride);
+        pads = pads && shape[d] == 1;
     }
     return strides;
 }

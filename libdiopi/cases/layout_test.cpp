@@ -49,7 +49,7 @@ TEST_CASE("strided: every salt gives one of five views", "[layout]") {
     CHECK(strided(shape, 0) == Layout{{12, 1, 3}, 0, 24});
     CHECK(strided(shape, 1) == Layout{{24, 8, 2}, 0, 47});
     CHECK(strided(shape, 2) == Layout{{96, 16, 2}, 0, 135});
-    CHECK(strided(shape, 3) == Layout{{12, 4, 1}, 3, 27});
+    CHECK(strided(shape, 3) == Layout{{72, 24, 1}, 3, 127});
     CHECK(strided(shape, 4) == Layout{{24, 2, 6}, 3, 50});
     CHECK(strided(shape, 5) == strided(shape, 0));
 }
@@ -70,6 +70,8 @@ TEST_CASE("strided: a tensor that cannot be transposed is sliced, one element is
     CHECK(strided({5}, 0) == Layout{{2}, 0, 9});
     CHECK(strided({5, 1}, 0) == Layout{{2, 1}, 0, 9});
     CHECK(strided({}, 1) == Layout{{}, 3, 4});
+    CHECK(strided({5}, 3) == Layout{{1}, 3, 8});
+    CHECK(strided({5, 1}, 3) == Layout{{1, 1}, 3, 8});
     CHECK(strided({1, 1}, 0) == Layout{{1, 1}, 3, 4});
     CHECK(strided({3, 0}, 2) == Layout{{1, 1}, 0, 0});
 }
@@ -78,6 +80,7 @@ TEST_CASE("strided: large tensors are sliced along the innermost dim only", "[la
     const Shape shape = {64, 64, 64, 64};
     CHECK(strided(shape, 2) == strided(shape, 1));
     CHECK(strided(shape, 1).extent < 2 * numel(shape));
+    CHECK(strided({1 << 20, 3}, 3) == Layout{{3, 1}, 3, 3 * (1 << 20) + 3});
 }
 
 TEST_CASE("wide: the last element has an offset of at least 2^31", "[layout]") {

@@ -85,10 +85,10 @@ CaseResult CaseWorker::result_of(const Case& c, const WorkOutcome& outcome) cons
     const std::string what = c.bad->text() + ": ";
     for (StepResult& step : result.steps) {
         if (!is_failure(step.verdict)) continue;
-        step.verdict = Verdict::kAdvice;
+        if (!c.bad->must_fail) step.verdict = Verdict::kAdvice;
         step.reason = what + step.reason;
     }
-    result.verdict = Verdict::kAdvice;
+    if (!c.bad->must_fail) result.verdict = Verdict::kAdvice;
     result.reason = what + result.reason;
     return result;
 }

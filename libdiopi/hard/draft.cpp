@@ -10,7 +10,6 @@ namespace {
 /// The most elements of a tensor, unless one of its dims has more.
 constexpr int64_t kMostElements = 140'000;
 constexpr int64_t kLargestDim = 1'100'000;
-constexpr size_t kHighRank = 6;
 
 /// Divides the sizes that the boundary is not, so that the tensor stays small.
 Shape limited(Shape shape, size_t boundary) {
@@ -54,9 +53,12 @@ Shape Draft::shape(size_t least_rank) const {
         case 5:
             made = limited({2, 3, n, 7}, 2);
             break;
-        case 6:
-            made = limited({2, 1, 3, 1, 2, n}, kHighRank - 1);
+        case 6: {
+            const Shape many[] = {{2, 1, 3, 1, 2, n}, {2, 2, 1, 3, 1, 2, n}, {2, 3, 1, 2, 1, 2, 1, n}};
+            made = many[pattern() % std::size(many)];
+            made = limited(made, made.size() - 1);
             break;
+        }
         default:
             // 0-dim where the function takes that, else a single element.
             if (!row_->traits.zero_dim) made = {1};
@@ -137,6 +139,10 @@ void Draft::add_element(std::string_view list, std::optional<Shape> shape, Dtype
     if (tensor.absent) return;
     tensor.specs = {{std::move(*shape), dtype, {}}};
     tensor.fill = fill;
+}
+
+void Draft::add_list(std::string_view list, const std::vector<Shape>& shapes) {
+    for (const Shape& shape : shapes) add_element(list, shape, dtype_, {});
 }
 
 }  // namespace diopi

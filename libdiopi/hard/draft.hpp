@@ -67,6 +67,8 @@ class Draft {
     }
     /// Adds an element of a list argument; a null one where the shape is absent.
     void add_element(std::string_view list, std::optional<Shape> shape, Dtype dtype, FillSpec fill);
+    /// Adds the elements of a list argument, of the draft's dtype.
+    void add_list(std::string_view list, const std::vector<Shape>& shapes);
     /// The argument of a tensor of the case.
     [[nodiscard]] const Arg* arg_of(const CaseTensor& tensor) const;
     /// The finished case.

@@ -31,12 +31,13 @@ constexpr std::array kFloats = {Dtype::float32, Dtype::bfloat16, Dtype::float16,
                                 Dtype::float64, Dtype::bfloat16, Dtype::float16};
 constexpr std::array kComplexes = {Dtype::complex64, Dtype::complex128};
 
-constexpr std::array kForms = {"vector", "inner dim", "outer dim", "square", "middle dim", "4 dims", "6 dims", "0-dim"};
+constexpr std::array kForms = {"vector",     "inner dim", "outer dim",   "square",
+                               "middle dim", "4 dims",    "6 to 8 dims", "0-dim"};
 constexpr std::array kLayouts = {
     "contiguous", "first transposed", "first stepped", "first turned", "first two dims swapped",
     "views",      "host strides",     "unaligned"};
 constexpr std::array kOtherLayouts = {"contiguous", "last transposed", "last stepped", "last repeats", "one object"};
-constexpr size_t kOneObject = kOtherLayouts.size() - 1;
+constexpr size_t kRepeats = 3, kOneObject = kOtherLayouts.size() - 1;
 /// The kinds of values of floating and complex tensors, and those of integers.
 constexpr std::array kRealValues = {"normal",         "exact sums", "special",     "positive",
                                     "small variance", "large",      "tiny",        "zeros and ones",
@@ -136,7 +137,10 @@ class HardOperator {
                 return each->variant == variant && each->overload == overload && each->rule != ShapeRule::unknown;
             });
         };
-        made.inplace = row.variant == Variant::forward && has(Variant::inplace, row.overload) && runs_in_place(made);
+        // A complex tensor has no place for its real component.
+        const bool fits = row.rule != ShapeRule::component || !is_complex(dtype);
+        made.inplace = fits && row.variant == Variant::forward && has(Variant::inplace, row.overload) &&
+                       !first_repeats(made) && runs_in_place(made);
         const bool has_gradient = std::ranges::any_of(made.tensors, &CaseTensor::requires_grad);
         made.backward = has(Variant::backward, row.overload) && is_floating(dtype) && has_gradient;
         made.random = row.accuracy == AccuracyClass::F;
@@ -160,7 +164,7 @@ class HardOperator {
         std::vector<std::pair<std::string, std::string>> chosen = {
             {"size", std::to_string(kSizes[of(Factor::kSize)])},
             {"form", kForms[of(Factor::kForm)]},
-            {"layout", kLayouts[of(Factor::kLayout)]},
+            {"layout", first_repeats(made) ? "first repeats" : kLayouts[of(Factor::kLayout)]},
             {"values", (is_real ? kRealValues : kWholeValues)[of(Factor::kValues)]}};
         const size_t other = of(Factor::kOtherLayout);
         const bool applies = made.tensors.size() > 1 && (other != kOneObject || !made.tensors.back().same_as.empty());
@@ -171,6 +175,13 @@ class HardOperator {
  private:
     static constexpr size_t kSpecialValues = 2, kRowsOfInfinity = kRealValues.size() - 1;
     static constexpr int64_t kMostWritten = 4'096;
+
+    /// Whether elements of the first tensor share memory.
+    static bool first_repeats(const Case& c) {
+        if (c.tensors.empty() || c.tensors.front().specs.empty()) return false;
+        const Shape& strides = c.tensors.front().specs.front().strides;
+        return std::ranges::find(strides, 0) != strides.end();
+    }
 
     static size_t level(const Combination& combination, Factor factor) {
         return combination[static_cast<size_t>(factor)];
@@ -316,15 +327,6 @@ class HardOperator {
         }
     }
 
-    /// The last tensor of a list may have a layout of its own.
-    static void lay_out_last_of(CaseTensor& list, size_t level) {
-        if (list.specs.size() < 2 || level == 0) return;
-        CaseTensor last;
-        last.specs = {list.specs.back()};
-        (level == 1 ? transpose : step)(last);
-        list.specs.back() = last.specs.front();
-    }
-
     static void lay_out(Draft& draft) {
         LayoutOptions& all = draft.made().layout;
         all.strided = draft.level(Factor::kLayout) == 5;
@@ -349,7 +351,7 @@ class HardOperator {
             default:
                 break;
         }
-        if (tensors.size() < 2) return lay_out_last_of(first, draft.level(Factor::kOtherLayout));
+        if (tensors.size() < 2) return;
         CaseTensor& last = tensors.back();
         // The in-place function of each tensor of a list changes all of them.
         const auto is_written = [&](const CaseTensor& tensor) {
@@ -362,9 +364,19 @@ class HardOperator {
                 return transpose(last);
             case 2:
                 return step(last);
-            case 3:
+            case kRepeats: {
                 // No two elements of a tensor that is written may be one, nor of one whose values the draft states.
-                return is_written(last) || last.fill.fn == Fill::kValue ? void() : repeat(last);
+                const auto may_repeat = [&](const CaseTensor& tensor) {
+                    return !is_written(tensor) && !tensor.absent && tensor.fill.fn != Fill::kValue;
+                };
+                if (!may_repeat(last)) return;
+                repeat(last);
+                // Or both in the same way.
+                const bool are_alike = first.specs.size() == 1 && last.specs.size() == 1 &&
+                                       first.specs[0].shape == last.specs[0].shape && may_repeat(first);
+                if (are_alike && draft.level(Factor::kOther) == 0) repeat(first);
+                return;
+            }
             case kOneObject: {
                 // Elements of equal spec: x + x, x * x^T of a square x. No function takes values by their places from
                 // the tensor that it changes.
@@ -408,8 +420,12 @@ class HardOperator {
             const bool is_real = is_floating(dtype) || is_complex(dtype);
             const Arg& arg = *draft.arg_of(tensor);
             if (!is_real && (arg.is_divisor || arg.is_exponent)) {
-                // Not 0, and not so large that every quotient is 0 or every power overflows.
-                tensor.fill = {Fill::kRandint, 1, arg.is_divisor ? 100.0 : 5.0};
+                // Not 0, and not so large that every quotient is 0 or every power overflows. The least integer has no
+                // quotient with -1.
+                const bool is_negative = arg.is_divisor && is_integer(dtype) && !is_unsigned(dtype) &&
+                                         draft.level(Factor::kNumbers) % 2 == 1;
+                tensor.fill = is_negative ? FillSpec{Fill::kRandint, -100, -1}
+                                          : FillSpec{Fill::kRandint, 1, arg.is_divisor ? 100.0 : 5.0};
             } else if (draft.level(Factor::kValues) == kRowsOfInfinity && is_floating(dtype) &&
                        may_be_infinite(draft.row(), tensor, arg)) {
                 fill_rows_of_infinity(tensor);

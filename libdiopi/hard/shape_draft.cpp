@@ -246,16 +246,13 @@ bool cat(Draft& draft) {
     const Shape shape = draft.shape(1);
     const auto p = static_cast<int64_t>(draft.pattern());
     const int64_t dim = p % 2 == 0 ? p % rank_of(shape) : -1 - p % rank_of(shape);
-    draft.add("tensors", shape);
-    CaseTensor& tensor = draft.made().tensors.back();
-    tensor.is_list = true;
     const int64_t many = numel(shape) <= 4'096 ? 67 : 3, count = p == 7 ? many : 1 + p % 5;
-    for (int64_t i = 1; i < count; ++i) {
-        TensorSpec next = tensor.specs.front();
-        // Some of the same shape, some not.
-        if (i % 2 == 0) next.shape[static_cast<size_t>(dim < 0 ? dim + rank_of(shape) : dim)] = i;
-        tensor.specs.push_back(std::move(next));
+    std::vector<Shape> shapes(static_cast<size_t>(count), shape);
+    // Some of the same shape, some not.
+    for (int64_t i = 2; i < count; i += 2) {
+        shapes[static_cast<size_t>(i)][static_cast<size_t>(dim < 0 ? dim + rank_of(shape) : dim)] = i;
     }
+    draft.add_list("tensors", shapes);
     draft.set("dim", dim);
     return true;
 }
@@ -292,11 +289,15 @@ bool count_up(Draft& draft) {
     const int64_t n = draft.size(is_byte ? 33 : is_half(draft.dtype()) ? 257 : 70'000);
     const size_t p = draft.pattern();
     constexpr std::array<int64_t, 8> kStarts = {0, 1, -4, 100, 0, -20, 7, 0}, kSteps = {1, 2, 1, -1, 3, 2, -3, 1};
+    // Beyond the integers that float32 holds.
+    constexpr int64_t kLargeStart = (int64_t{1} << 24) + 1;
     constexpr std::array<double, 8> kFractions = {0, 0.5, -4, 2.3, 0.1, -20, 1e-3, 0};
     constexpr std::array<double, 8> kRealSteps = {1, 0.1, 0.25, -0.5, 1e-3, 2, -0.7, 13};
     draft.set_hint("dtype", std::string(name(draft.dtype())));
     if (is_whole) {
-        const int64_t start = is_unsigned(draft.dtype()) ? 100 : kStarts[p], step = kSteps[p];
+        const bool is_large = p == 4 && size_of(draft.dtype()) >= 4;
+        const int64_t start = is_unsigned(draft.dtype()) ? 100 : is_large ? kLargeStart : kStarts[p];
+        const int64_t step = kSteps[p];
         draft.set("start", start);
         draft.set("end", start + n * step);
         draft.set("step", step);

@@ -2,8 +2,11 @@
 /// call may name the same element.
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <string>
+#include <vector>
 
+#include "core/shape.hpp"
 #include "hard/draft.hpp"
 
 namespace diopi {
@@ -128,78 +131,80 @@ bool scatter(Draft& draft) {
     return true;
 }
 
-/// Index tensors for a shape of at least three dims, an absent one for the dims that the others leave; true where a
-/// mask leaves the result's size to the values.
-bool add_indices(Draft& draft, const Along& a) {
-    const Shape& s = a.shape;
-    const bool is_empty = numel(s) == 0;
-    const auto add = [&](std::optional<Shape> shape, size_t dim, Dtype dtype = Dtype::int64) {
-        if (is_empty && shape) shape = Shape{0};
-        const int64_t size = std::max<int64_t>(s[dim], 1);
-        draft.add_element("indices", std::move(shape), dtype, numbers(a.p % 2 == 0 ? -size : 0, size));
-    };
-    const auto add_mask = [&](Shape shape, Dtype dtype) {
-        draft.add_element("indices", std::move(shape), dtype, {Fill::kMask});
-    };
+/// Whether the pattern has a mask, which leaves the result's size to the values.
+bool has_mask(const Along& a) { return a.p == 3 || a.p == 4 || a.p == 7; }
+
+/// The shapes of the index tensors of a pattern without a mask, for a shape of at least three dims: one for each dim,
+/// absent where the others leave it.
+std::vector<std::optional<Shape>> index_shapes(const Along& a) {
+    const size_t rank = a.shape.size();
+    std::vector<std::optional<Shape>> along(rank);
     switch (a.p) {
         case 0:
-            add(Shape{7}, 0);
-            return false;
+            along.front() = {7};
+            break;
         case 1:
-            add(std::nullopt, 0);
-            add(Shape{2, 3}, s.size() - 1, Dtype::int32);
-            return false;
+            along.back() = {2, 3};
+            break;
         case 2:
-            add(Shape{4, 1}, 0);
-            add(Shape{3}, 1);
-            return false;
-        case 3:
-            add_mask({s[0]}, Dtype::boolean);
-            return true;
-        case 4:
-            add_mask(s, Dtype::boolean);
-            return true;
+            along[0] = {4, 1};
+            along[1] = {3};
+            break;
         case 5:
-            add(Shape{3}, 0);
-            add(std::nullopt, 1);
-            add(Shape{2, 1}, s.size() - 1);
-            return false;
-        case 6:
-            add(std::nullopt, 0);
-            add(Shape{}, s.size() - 1);
-            return false;
+            along.front() = {3};
+            along.back() = {2, 1};
+            break;
         default:
-            // PyTorch takes no bytes where it puts one value.
-            add_mask({s[0], s[1]}, draft.row().find("values") < 0 ? Dtype::uint8 : Dtype::boolean);
-            return true;
+            // A number along the last dim, or two index tensors with a whole dim before and between them.
+            along.back() = Shape{};
+            if (rank > 3) along = {std::nullopt, Shape{3}, std::nullopt, Shape{2, 1}};
+            break;
+    }
+    if (numel(a.shape) == 0) {
+        for (std::optional<Shape>& shape : along) {
+            if (shape) shape = Shape{0};
+        }
+    }
+    return along;
+}
+
+void add_indices(Draft& draft, const Along& a) {
+    if (has_mask(a)) {
+        const Shape masks[] = {{a.shape[0]}, a.shape, {a.shape[0], a.shape[1]}};
+        // PyTorch takes no bytes where it puts one value.
+        const bool is_byte = a.p == 7 && draft.row().find("values") < 0;
+        return draft.add_element("indices",
+                                 masks[a.p == 3   ? 0
+                                       : a.p == 4 ? 1
+                                                  : 2],
+                                 is_byte ? Dtype::uint8 : Dtype::boolean, {Fill::kMask});
+    }
+    std::vector<std::optional<Shape>> along = index_shapes(a);
+    for (size_t dim = 0; dim < along.size(); ++dim) {
+        const int64_t size = std::max<int64_t>(a.shape[dim], 1);
+        draft.add_element("indices", std::move(along[dim]), a.p == 1 ? Dtype::int32 : Dtype::int64,
+                          numbers(a.p % 2 == 0 ? -size : 0, size));
     }
 }
 
-/// The shape of what the index tensors name.
+/// The shape of what index tensors name: theirs in place of their dims where these are neighbours, else in front.
 Shape indexed_shape(const Along& a) {
-    const Shape& s = a.shape;
-    const bool is_empty = numel(s) == 0;
-    const auto joined = [&](Shape a, Shape b) {
-        a.insert(a.end(), b.begin(), b.end());
-        return a;
-    };
-    const auto part = [&](size_t first, size_t last) {
-        return Shape(s.begin() + static_cast<std::ptrdiff_t>(first), s.begin() + static_cast<std::ptrdiff_t>(last));
-    };
-    const auto places = [&](Shape shape) { return is_empty ? Shape{0} : shape; };
-    const size_t rank = s.size();
-    switch (a.p) {
-        case 0:
-            return joined(places({7}), part(1, rank));
-        case 1:
-            return joined(part(0, rank - 1), places({2, 3}));
-        case 2:
-            return joined(places({4, 3}), part(2, rank));
-        case 5:
-            return joined(places({2, 3}), part(1, rank - 1));
-        default:
-            return joined(part(0, rank - 1), places({}));
+    Shape own, left;
+    size_t first = a.shape.size(), last = 0, count = 0;
+    const std::vector<std::optional<Shape>> along = index_shapes(a);
+    for (size_t dim = 0; dim < along.size(); ++dim) {
+        if (!along[dim]) {
+            left.push_back(a.shape[dim]);
+            continue;
+        }
+        own = *broadcast_shapes(own, *along[dim]);
+        first = std::min(first, dim);
+        last = dim;
+        ++count;
     }
+    const size_t at = last - first + 1 == count ? first : 0;
+    left.insert(left.begin() + static_cast<std::ptrdiff_t>(at), own.begin(), own.end());
+    return left;
 }
 
 bool index(Draft& draft) {
@@ -213,8 +218,8 @@ bool index(Draft& draft) {
 bool index_put(Draft& draft) {
     const Along a(draft, 3);
     draft.add("input", a.shape);
-    const bool is_masked = add_indices(draft, a);
-    draft.add("values", is_masked ? Shape{} : indexed_shape(a));
+    add_indices(draft, a);
+    draft.add("values", has_mask(a) ? Shape{} : indexed_shape(a));
     draft.set("accumulate", draft.level(Factor::kNumbers) % 2 == 1);
     return true;
 }

@@ -22,18 +22,11 @@ size_t from_front(int64_t dim, const Shape& shape) {
 }
 
 /// A list of several tensors of these shapes.
-void add_list(Draft& draft, std::string_view arg, const std::vector<Shape>& shapes) {
-    draft.add(arg, shapes.front());
-    CaseTensor& tensor = draft.made().tensors.back();
-    tensor.is_list = true;
-    for (size_t i = 1; i < shapes.size(); ++i) tensor.specs.push_back({shapes[i], tensor.specs.front().dtype, {}});
-}
-
 bool stack(Draft& draft) {
     const Shape shape = draft.shape();
     const auto p = static_cast<int64_t>(draft.pattern());
     const size_t many = numel(shape) <= 4'096 ? 67 : 3;
-    add_list(draft, "tensors", std::vector<Shape>(p == 7 ? many : static_cast<size_t>(1 + p % 5), shape));
+    draft.add_list("tensors", std::vector<Shape>(p == 7 ? many : static_cast<size_t>(1 + p % 5), shape));
     draft.set("dim", some_dim(p, length_of(shape) + 1));
     return true;
 }
@@ -56,9 +49,9 @@ bool split(Draft& draft) {
 bool meshgrid(Draft& draft) {
     const auto p = static_cast<int64_t>(draft.pattern());
     const int64_t n = draft.size(3'000);
-    const std::vector<Shape> lists[] = {{{n}},     {{n}, {5}},     {{5}, {n}},           {{3}, {n}, {4}},
+    const std::vector<Shape> lists[] = {{{n}},     {{n}, {5}},     {{5}, {n}},           {{n}, {3}, {n}},
                                         {{n}, {}}, {{}, {3}, {n}}, {{2}, {3}, {1}, {n}}, {{}}};
-    add_list(draft, "inputs", lists[p]);
+    draft.add_list("inputs", lists[p]);
     return true;
 }
 

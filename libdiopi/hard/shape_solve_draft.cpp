@@ -59,15 +59,33 @@ int64_t side_of(const Draft& draft, int64_t most) {
     return form == 5 || form == 7 ? 4 : draft.size(most);
 }
 
+/// Three matrices of side `n`, of which the last one has a factor of all but its last row.
+std::vector<double> with_a_late_failure(int64_t n) {
+    std::vector<double> values;
+    for (int64_t k = 0; k < 3; ++k) {
+        for (int64_t i = 0; i < n; ++i) {
+            for (int64_t j = 0; j < n; ++j)
+                values.push_back(i == j ? 3 : std::ldexp(1.0, static_cast<int>(-std::abs(i - j))));
+        }
+        if (k == 2) values.back() = -1;
+    }
+    return values;
+}
+
 bool cholesky(Draft& draft) {
-    const int64_t n = side_of(draft, 130);
     // Without a factor, the error that the call asks for; there is no gradient.
-    const bool has_factor = draft.pattern() % 4 != 3;
-    draft.add("mat", matrices(batches(draft).second, n, n), draft.dtype(),
-              has_factor ? FillSpec{Fill::kSymMat} : FillSpec{Fill::kUniform, -1, -0.5});
-    draft.made().tensors.back().requires_grad = has_factor;
+    const bool has_factor = draft.pattern() % 4 != 3, fails_late = draft.pattern() == 7;
+    const int64_t n = side_of(draft, fails_late ? 36 : 130);
+    const FillSpec fill = fails_late   ? FillSpec{Fill::kValue}
+                          : has_factor ? FillSpec{Fill::kSymMat}
+                                       : FillSpec{Fill::kUniform, -1, -0.5};
+    if (fails_late && n == 0) return false;
+    draft.add("mat", fails_late ? Shape{3, n, n} : matrices(batches(draft).second, n, n), draft.dtype(), fill);
+    CaseTensor& mat = draft.made().tensors.back();
+    mat.requires_grad = has_factor;
+    if (fails_late) mat.values = with_a_late_failure(n);
     draft.set("upper", draft.level(Factor::kNumbers) % 2 == 1);
-    draft.set("checkerror", draft.pattern() % 2 == 1);
+    draft.set("checkerror", draft.pattern() % 2 == 1 && draft.level(Factor::kNumbers) % 4 != 2);
     return true;
 }
 

@@ -247,7 +247,7 @@ struct TraitWord {
 constexpr TraitWord kTraitWords[] = {{"empty", &Traits::empty},       {"zero_dim", &Traits::zero_dim},
                                      {"exact", &Traits::exact},       {"zeros", &Traits::zeros},
                                      {"converts", &Traits::converts}, {"promotes", &Traits::promotes},
-                                     {"no_cuda", &Traits::no_cuda}};
+                                     {"no_empty", &Traits::no_empty}, {"no_cuda", &Traits::no_cuda}};
 
 constexpr std::string_view kFormulaNames[] = {
     "unknown",

@@ -63,6 +63,7 @@
 /// zeros           many zeros among its results are no surprise
 /// converts        makes a tensor of another dtype or layout of one, and does nothing else
 /// promotes        converts each operand to the dtype to which all promote, before it computes: its results jump
+/// no_empty        an input without elements is an error
 /// no_cuda         no kernel for cuda yet; each other function with a shape rule stands on all backends of ours
 /// ulp=N           of class C: the ulp of float32 that it may be off by: of the OpenCL C specification (relative
 ///                 error as ulps, full profile), or the sum of its parts: sigmoid and silu (exp, a sum and a quotient:
@@ -81,8 +82,7 @@
 ///                 the output `out` sums over dim 1 of x together with dim 0 of y, where the number `groups` (it may be
 ///                 left out) is 1
 /// takes=bifc      the dtypes that its first tensor may have: bool, integers, floating and complex ones. Left out: as
-/// all
-///                 functions of the family
+///                 all functions of the family
 /// case_only=a,b   parameters of a case that no C argument takes
 /// also=op         another operator of cases that the function computes
 #pragma once
@@ -268,6 +268,7 @@ struct Traits {
     bool zeros = false;     ///< results may well be zeros
     bool converts = false;  ///< makes a tensor of another dtype or layout of one
     bool promotes = false;  ///< converts its operands to their common dtype first
+    bool no_empty = false;  ///< an input without elements is an error
     bool no_cuda = false;   ///< has no kernel for cuda yet
 };
 

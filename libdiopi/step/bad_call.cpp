@@ -118,7 +118,7 @@ void add_for_output(const Call& call, const Arg& arg, const OutputSpec& output, 
     }
 }
 
-void add_for_input(const Arg& arg, const Value& value, std::vector<BadCall>& candidates) {
+void add_for_input(const Row& row, const Arg& arg, const Value& value, std::vector<BadCall>& candidates) {
     const bool is_one = std::holds_alternative<TensorPtr>(value);
     if (is_one && !arg.optional) candidates.push_back(change_of(arg, Change::kNull));
     candidates.push_back(change_of(arg, Change::kLonger));
@@ -129,6 +129,10 @@ void add_for_input(const Arg& arg, const Value& value, std::vector<BadCall>& can
     const bool is_index = tensor.dtype == Dtype::int64 || tensor.dtype == Dtype::int32;
     if (arg.has_meaning && !arg.has_tokens && is_index && tensor.numel() > 0) {
         candidates.push_back(change_of(arg, Change::kIndex, {}, kBeyond));
+    }
+    if (row.traits.no_empty && !tensor.shape.empty()) {
+        candidates.push_back(change_of(arg, Change::kEmpty));
+        candidates.back().must_fail = true;
     }
 }
 
@@ -159,7 +163,7 @@ std::vector<BadCall> bad_calls_of(const Step& step, const ResultHints& hints) {
         if (output != nullptr) {
             add_for_output(step.call, args[i], *output, candidates);
         } else if (tensor != nullptr) {
-            add_for_input(args[i], value, candidates);
+            add_for_input(*step.call.row, args[i], value, candidates);
         } else {
             add_for_number(args[i], value, rank, candidates);
         }
@@ -173,7 +177,7 @@ std::vector<BadCall> bad_calls_of(const Step& step, const ResultHints& hints) {
         const bool is_outside = candidate.change == Change::kNumber && arg.names_dims &&
                                 (candidate.number >= rank || candidate.number < -rank);
         const bool is_bad = candidate.change == Change::kNull || candidate.change == Change::kIndex ||
-                            is_enumeration(arg.kind) || is_outside || is_refused(changed, hints);
+                            candidate.must_fail || is_enumeration(arg.kind) || is_outside || is_refused(changed, hints);
         if (is_bad) bad_calls.push_back(std::move(candidate));
     }
     return bad_calls;
@@ -195,6 +199,9 @@ void apply(const BadCall& bad, Step& step) {
         case Change::kLonger:
             if (output != nullptr) return lengthen(output->spec.shape);
             lengthen(spec.shape);
+            break;
+        case Change::kEmpty:
+            spec.shape.front() = 0;
             break;
         case Change::kDtype:
             if (output != nullptr) {

@@ -1,7 +1,8 @@
-/// What a library kept from earlier calls does not show: the call gives the same results after calls with other values,
-/// strides or shapes at the same addresses, with other numbers or options, on another stream, from another thread, and
-/// after many calls.
+/// What a library keeps of other calls does not show: the call gives the same results after calls with other values,
+/// strides or shapes at the same addresses, with other numbers or options, on another stream, from another thread,
+/// after many calls, and while another thread calls, too.
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <functional>
 #include <set>
@@ -25,6 +26,8 @@ constexpr double kSlowestCall_s = 2e-3;
 /// The calls of the longest history, more than a byte counts; fewer where they take longer than this.
 constexpr int kManyCalls = 1000;
 constexpr double kManyCalls_s = 0.01;
+/// The calls that are made while another thread calls, too.
+constexpr int kCallsBeside = 16;
 
 /// The memory of a placed call, as it is before the call.
 class Memory {
@@ -200,6 +203,8 @@ class HistoryCheck final : public StepCheck {
         if (!memory.ok()) return findings.fail(memory.error());
         Failure failure = failure_after_any(test, attempt, *memory, findings.result().histories);
         if (failure.ok()) failure = failure_of_other_call(test, attempt, *memory);
+        if (failure.ok()) failure = failure_without_an_output(test, attempt, *memory);
+        if (failure.ok()) failure = failure_beside_another_thread(test, attempt, *memory);
         findings.fail(failure);
         findings.fail(memory->restore(setup_.context()));
     }
@@ -358,6 +363,70 @@ class HistoryCheck final : public StepCheck {
         Failure wrong = first_wrong({other, other, *expected}, *expected, attempt.placed);
         if (!wrong.ok()) wrong.reason = words + wrong.reason;
         return wrong;
+    }
+
+    /// Each output that may be null is not wanted in a call of its own, which gives the others all the same.
+    Failure failure_without_an_output(StepUnderTest& test, Attempt& attempt, const Memory& memory) {
+        const Call own = attempt.placed.call();
+        std::vector<size_t> outputs;
+        for (size_t i = 0; i < own.args.size(); ++i) {
+            if (own.row->args()[i].is_output && own.tensor_at(ArgPlace(i)) != nullptr) outputs.push_back(i);
+        }
+        for (const size_t i : outputs) {
+            const Arg& arg = own.row->args()[i];
+            if (!arg.optional || arg.is_tensor_list() || outputs.size() < 2) continue;
+            attempt.placed.call().set_tensor(ArgPlace(i), nullptr);
+            const Status called = call_again(attempt, memory);
+            attempt.placed.call() = own;
+            setup_.context().release();
+            if (!called.ok()) return failure_of(called.error());
+            if (attempt.outcome.is_declined()) continue;
+            std::vector<ArgTensor> others = test.expected;
+            std::erase_if(others, [&](const ArgTensor& value) { return value.arg == i; });
+            Failure wrong = attempt.outcome.ok() ? first_wrong(test, others, attempt.placed)
+                                                 : failure_of(failed(attempt.outcome.message));
+            if (wrong.ok()) continue;
+            wrong.reason = "without " + std::string(arg.name) + ", which may be null: " + wrong.reason;
+            return wrong;
+        }
+        return {};
+    }
+
+    /// Another thread calls the function on other values, with tensors and a context of its own.
+    Failure failure_beside_another_thread(StepUnderTest& test, Attempt& attempt, const Memory& memory) {
+        const bool has_tools = !setup_.rules.interceptors.empty() || setup_.rules.adaptor != nullptr;
+        if (!setup_.rules.two_threads || has_tools) return {};
+        Placement placement = setup_.placement.fresh();
+        auto other = PlacedCall::create(test.step, placement, Poison::kSecond);
+        if (!other.ok()) return failure_of(other.error());
+        auto others = Memory::of(other->call(), setup_.context());
+        Status ready = others.ok() ? change_values(other->call(), *others, setup_.context()) : others.status();
+        auto stream = setup_.device().create_stream();
+        if (!stream.ok()) ready = stream.status();
+        if (!ready.ok()) return failure_of(ready.error());
+        Context context(setup_.device(), *stream);
+        std::atomic<bool> calls = false, ends = false;
+        std::thread thread([&] {
+            while (!ends) {
+                static_cast<void>(Chain(*setup_.rules.backend).run(other->call(), context));
+                static_cast<void>(setup_.device().synchronize(context.stream));
+                context.release();
+                calls = true;
+            }
+        });
+        while (!calls) std::this_thread::yield();
+        Failure failure;
+        for (int i = 0; i < kCallsBeside && failure.ok(); ++i) {
+            const Status called = call_again(attempt, memory);
+            failure = called.ok() ? difference_from_first(test, attempt, true) : failure_of(called.error());
+            setup_.context().release();
+        }
+        ends = true;
+        thread.join();
+        if (const Status s = setup_.device().destroy_stream(*stream); !s.ok() && failure.ok())
+            failure = failure_of(s.error());
+        if (!failure.ok()) failure.reason = "while another thread calls it, too: " + failure.reason;
+        return failure;
     }
 
     /// Between the results of this call and those of the first one.
