@@ -33,13 +33,16 @@ void fill_tiles(const View& to, Dtype dtype, const Make& make) {
     });
 }
 
-/// Element i = from + u_i (to - from), u_i made in Number's precision.
+/// Element i = from + u_i (to - from), u_i made in Number's precision, and below `to` after it is rounded, too.
 template <class Number>
 void fill_uniform(const View& y, double from, double to, const Sequence& sequence) {
+    const double largest = std::max(from, largest_below(to, format_of(y.dtype)));
     fill_tiles<double>(y, Dtype::float64, [&](int64_t first, int64_t n, double* numbers) {
         alignas(64) Number drawn[kTile];
         uniform_block(sequence.seed, sequence.offset, first, std::span<Number>(drawn, static_cast<size_t>(n)));
-        for (int64_t i = 0; i < n; ++i) numbers[i] = from + static_cast<double>(drawn[i]) * (to - from);
+        for (int64_t i = 0; i < n; ++i) {
+            numbers[i] = std::min(from + static_cast<double>(drawn[i]) * (to - from), largest);
+        }
     });
 }
 

@@ -1,5 +1,6 @@
 #include <catch2/catch.hpp>
 
+#include "core/format.hpp"
 #include "core/normal.hpp"
 #include "kernels/cpu/operators.hpp"
 #include "kernels/cpu/testing.hpp"
@@ -50,6 +51,34 @@ TEST_CASE("normal_ with std 0, of no elements, and its refusals", "[cpu][random]
     CHECK(last_error().find("std") != std::string::npos);
     CHECK(cpu::diopiNormalInp(&context, t.get(), 0, 1, nullptr) == diopiErrorOccurred);
     CHECK(cpu::diopiNormalInp(&context, blank(Dtype::int32, {5}).get(), 0, 1, &generator) == diopiDtypeNotSupported);
+}
+
+TEST_CASE("uniform_ stays below its upper bound where numbers are rounded to it", "[cpu][random]") {
+    const Dtype dtype = GENERATE(Dtype::float16, Dtype::bfloat16, Dtype::float32, Dtype::float64);
+    for (const auto& [from, to] : {std::pair{0.0, 1.0}, {-2.0, 3.0}, {100.0, 101.0}, {-1.0, 0.0}, {-3.0, -2.0}}) {
+        const auto t = blank(dtype, {20'000});
+        diopiGenerator generator{7, 0};
+        REQUIRE(cpu::diopiUniformInp(&context, t.get(), from, to, &generator) == diopiSuccess);
+        const Values drawn = values(t);
+        INFO(name(dtype) << " " << from << " " << to);
+        CHECK(*std::ranges::min_element(drawn) >= from);
+        CHECK(*std::ranges::max_element(drawn) < to);
+        CHECK(*std::ranges::max_element(drawn) > to - 0.01 * std::max(1.0, std::fabs(to)));
+    }
+    const auto t = blank(dtype, {5});
+    diopiGenerator generator{7, 0};
+    REQUIRE(cpu::diopiUniformInp(&context, t.get(), 2, 2, &generator) == diopiSuccess);
+    CHECK(values(t) == Values(5, 2.0));
+}
+
+TEST_CASE("the largest number below a bound is the bound's neighbour in each format", "[core]") {
+    CHECK(largest_below(1, format_of(Dtype::bfloat16)) == 0x1.fep-1);
+    CHECK(largest_below(1.001, format_of(Dtype::bfloat16)) == 1);
+    CHECK(largest_below(-1, format_of(Dtype::float16)) == -0x1.004p0);
+    CHECK(largest_below(0, format_of(Dtype::float32)) == -0x1p-149);
+    CHECK(largest_below(0x1p-149, format_of(Dtype::float32)) == 0);
+    CHECK(largest_below(101, format_of(Dtype::float64)) == std::nextafter(101, 0));
+    CHECK(largest_below(1e9, format_of(Dtype::float16)) == 65504);
 }
 
 TEST_CASE("bernoulli compares the generator's numbers with p, in every dtype and stride", "[cpu][random]") {

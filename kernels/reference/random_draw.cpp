@@ -17,7 +17,8 @@ void require_floating_target(std::string_view argument, diopiConstTensorHandle_t
     if (kind_of(dtype) != Kind::kFloating) refuse_dtype(argument, dtype, "a floating dtype");
 }
 
-/// Element i = from + u_i (to - from), with doubles for float64 and floats for the other dtypes.
+/// Element i = from + u_i (to - from), with doubles for float64 and floats for the other dtypes; the largest number
+/// below `to` where that would be rounded to it.
 diopiError_t uniform(diopiContextHandle_t, std::string_view, diopiTensorHandle_t inout, double from, double to,
                      diopiGeneratorHandle_t generator) {
     return kernel([&] {
@@ -27,7 +28,10 @@ diopiError_t uniform(diopiContextHandle_t, std::string_view, diopiTensorHandle_t
         const Sequence sequence(generator);
         const bool is_wide = view_of(inout).dtype == Dtype::float64;
         const auto drawn = is_wide ? sequence.uniform<double>(y.numel()) : sequence.uniform<float>(y.numel());
-        for (int64_t i = 0; i < y.numel(); ++i) y[i] = from + drawn[static_cast<size_t>(i)] * (to - from);
+        const double largest = std::max(from, largest_below(to, format_of(view_of(inout).dtype)));
+        for (int64_t i = 0; i < y.numel(); ++i) {
+            y[i] = std::min(from + drawn[static_cast<size_t>(i)] * (to - from), largest);
+        }
         y.store();
         sequence.advance((is_wide ? 2 : 1) * y.numel());
     });

@@ -244,6 +244,19 @@ void check_permutation(const Sample& sample, DistributionCheck& check) {
     if (sorted && sample.n >= kLeastSample) fail(check, "the numbers are in order");
 }
 
+/// So few numbers of float64 are equal that they have at least 32 random bits, not the 24 of float32.
+void check_resolution(const Sample& sample, DistributionCheck& check) {
+    constexpr double kFew = 8;
+    std::vector<double> sorted(sample.values, sample.values + sample.n);
+    std::ranges::sort(sorted);
+    int64_t equal = 0;
+    for (size_t i = 1; i < sorted.size(); ++i) equal += sorted[i] == sorted[i - 1] ? 1 : 0;
+    const double n = static_cast<double>(sample.n), expected = n * n * 0x1p-33;
+    if (static_cast<double>(equal) <= kFew + 4 * expected) return;
+    fail(check, std::to_string(equal) + " of " + std::to_string(sample.n) +
+                    " numbers came before: they have fewer than 32 random bits");
+}
+
 /// A run with this many random bits does not repeat by chance.
 constexpr double kRunBits = 96;
 
@@ -326,6 +339,7 @@ void check_law(const Sample& sample, const Distribution& law, DistributionCheck&
     check_moments(sample, law, check);
     if (integers) check_categories(sample, law, check);
     if (!integers) check_repetition(sample, law, check);
+    if (law.law == Law::kUniform && sample.dtype == Dtype::float64) check_resolution(sample, check);
     check_kolmogorov(sample, law, check);
 }
 

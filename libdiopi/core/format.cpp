@@ -1,5 +1,7 @@
 #include "core/format.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <limits>
 
 namespace diopi {
@@ -16,6 +18,12 @@ Format format_of(Dtype dtype) {
     if (dtype == Dtype::tfloat32) return {11, -126, 0x1.ffcp127, 0x1.ffep127};
     if (dtype == Dtype::float32) return {24, -126, 0x1.fffffep127, 0x1.ffffffp127};
     return {53, -1022, std::numeric_limits<double>::max(), std::numeric_limits<double>::infinity()};
+}
+
+double largest_below(double bound, const Format& format) {
+    const double below = std::nextafter(bound, -HUGE_VAL);
+    const int exponent = std::max(std::ilogb(below), format.min_exponent) - format.significand + 1;
+    return std::clamp(std::ldexp(std::floor(std::ldexp(below, -exponent)), exponent), -format.largest, format.largest);
 }
 
 }  // namespace diopi

@@ -19,4 +19,7 @@ struct Format {
 /// The format of a floating dtype.
 [[nodiscard]] Format format_of(Dtype dtype);
 
+/// The largest number of the format that is below a finite `bound`.
+[[nodiscard]] double largest_below(double bound, const Format& format);
+
 }  // namespace diopi

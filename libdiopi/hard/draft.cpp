@@ -93,18 +93,23 @@ bool Draft::is_left_out(const Arg& arg) const {
 }
 
 Dtype Draft::other_dtype() const {
-    constexpr std::array kLadder = {Dtype::boolean, Dtype::int8,     Dtype::int32,
-                                    Dtype::int64,   Dtype::bfloat16, Dtype::float32};
+    /// Below each dtype and above it; the same where there is none, or only one that promotes to it as any does.
+    struct Neighbours {
+        Dtype own, below, above;
+    };
+    constexpr Neighbours kNeighbours[] = {
+        {Dtype::boolean, Dtype::boolean, Dtype::int8},     {Dtype::uint8, Dtype::int8, Dtype::int32},
+        {Dtype::int8, Dtype::boolean, Dtype::int32},       {Dtype::int16, Dtype::uint8, Dtype::int64},
+        {Dtype::int32, Dtype::int8, Dtype::int64},         {Dtype::int64, Dtype::int32, Dtype::bfloat16},
+        {Dtype::float16, Dtype::bfloat16, Dtype::float32}, {Dtype::bfloat16, Dtype::int64, Dtype::float32},
+        {Dtype::float32, Dtype::bfloat16, Dtype::float32}, {Dtype::float64, Dtype::float16, Dtype::int64}};
     const size_t other = level(Factor::kOther);
-    if (!promotes(row_->rule) || other == 0 || is_complex(dtype_)) return dtype_;
-    const auto at = std::ranges::find(kLadder, dtype_);
-    if (at == kLadder.end()) return dtype_;
-    const bool takes_bool = row_->takes.find('b') != std::string_view::npos;
-    const auto lowest = takes_bool ? kLadder.begin() : kLadder.begin() + 1;
-    if (other == 1) return at <= lowest ? dtype_ : *(at - 1);
-    const bool is_highest = at + 1 == kLadder.end();
-    const bool takes_next = !is_highest && (!is_floating(*(at + 1)) || row_->takes.find('f') != std::string_view::npos);
-    return takes_next ? *(at + 1) : dtype_;
+    if (!promotes(row_->rule) || other == 0) return dtype_;
+    const auto found = std::ranges::find(kNeighbours, dtype_, &Neighbours::own);
+    if (found == std::end(kNeighbours)) return dtype_;
+    const Dtype chosen = other == 1 ? found->below : found->above;
+    const char letter = chosen == Dtype::boolean ? 'b' : is_floating(chosen) ? 'f' : 'i';
+    return row_->takes.find(letter) == std::string_view::npos ? dtype_ : chosen;
 }
 
 void Draft::add(std::string_view arg, Shape shape) {

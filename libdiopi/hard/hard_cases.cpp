@@ -268,10 +268,9 @@ class HardOperator {
             }
             int64_t whole = kWholes[at];
             if (arg.is_divisor && whole == 0) whole = 7;
-            // A bound beyond the dtype's range may be refused.
-            if ((arg.is_exponent || (arg.is_bound && is_unsigned(draft.dtype()))) && whole < 0) whole = -whole;
-            // A number that its dtype does not hold may be refused.
-            if (size_of(draft.dtype()) == 1) whole = std::min<int64_t>(whole, 100);
+            if (arg.is_exponent && whole < 0) whole = -whole;
+            // A number that its dtype does not hold may be refused; a bound is the last integer then.
+            if (size_of(draft.dtype()) == 1 && !arg.is_bound) whole = std::min<int64_t>(whole, 100);
             draft.set(arg.name, whole);
         }
     }
@@ -294,14 +293,15 @@ class HardOperator {
         }
     }
 
-    /// The first dim is the innermost.
+    /// The first dim is the innermost; of images, the channels.
     static void turn(CaseTensor& tensor) {
         for (TensorSpec& spec : tensor.specs) {
             if (spec.shape.empty()) continue;
+            const std::ptrdiff_t first = spec.shape.size() == 4 ? 1 : 0;
             Shape turned = spec.shape;
-            std::rotate(turned.begin(), turned.begin() + 1, turned.end());
+            std::rotate(turned.begin() + first, turned.begin() + first + 1, turned.end());
             spec.strides = contiguous_strides(turned);
-            std::rotate(spec.strides.begin(), spec.strides.end() - 1, spec.strides.end());
+            std::rotate(spec.strides.begin() + first, spec.strides.end() - 1, spec.strides.end());
         }
     }
 
@@ -316,14 +316,18 @@ class HardOperator {
         }
     }
 
-    /// Repeats the elements along the first dim that has several.
-    static void repeat(CaseTensor& tensor) {
+    /// Repeats the elements along the first or the last dim that has several.
+    static void repeat(CaseTensor& tensor, bool is_inner) {
         for (TensorSpec& spec : tensor.specs) {
-            spec.strides = contiguous_strides(spec.shape);
-            const auto several = std::ranges::find_if(spec.shape, [](int64_t size) { return size > 1; });
-            if (several != spec.shape.end()) {
-                spec.strides[static_cast<size_t>(several - spec.shape.begin())] = 0;
+            std::vector<size_t> several;
+            for (size_t d = 0; d < spec.shape.size(); ++d) {
+                if (spec.shape[d] > 1) several.push_back(d);
             }
+            Shape once = spec.shape;
+            const size_t repeated = several.empty() ? 0 : is_inner ? several.back() : several.front();
+            if (!several.empty()) once[repeated] = 1;
+            spec.strides = contiguous_strides(once);
+            if (!several.empty()) spec.strides[repeated] = 0;
         }
     }
 
@@ -370,11 +374,12 @@ class HardOperator {
                     return !is_written(tensor) && !tensor.absent && tensor.fill.fn != Fill::kValue;
                 };
                 if (!may_repeat(last)) return;
-                repeat(last);
+                const bool is_inner = draft.level(Factor::kNumbers) % 2 == 1;
+                repeat(last, is_inner);
                 // Or both in the same way.
                 const bool are_alike = first.specs.size() == 1 && last.specs.size() == 1 &&
                                        first.specs[0].shape == last.specs[0].shape && may_repeat(first);
-                if (are_alike && draft.level(Factor::kOther) == 0) repeat(first);
+                if (are_alike && draft.level(Factor::kOther) == 0) repeat(first, is_inner);
                 return;
             }
             case kOneObject: {

@@ -219,7 +219,10 @@ bool index_put(Draft& draft) {
     const Along a(draft, 3);
     draft.add("input", a.shape);
     add_indices(draft, a);
-    draft.add("values", has_mask(a) ? Shape{} : indexed_shape(a));
+    Shape values = has_mask(a) ? Shape{} : indexed_shape(a);
+    // Or values that broadcast.
+    if (draft.level(Factor::kNumbers) % 4 >= 2 && !values.empty()) values.erase(values.begin());
+    draft.add("values", std::move(values));
     draft.set("accumulate", draft.level(Factor::kNumbers) % 2 == 1);
     return true;
 }

@@ -1,5 +1,7 @@
 /// The tensors and parameters of hard cases of losses of each element, and of sequences.
 #include <algorithm>
+#include <numeric>
+#include <vector>
 
 #include "hard/draft.hpp"
 
@@ -21,6 +23,7 @@ bool lose_elements(Draft& draft) {
     if (p % 4 == 1) narrow.clear();
     if (p % 4 == 2 && !narrow.empty()) narrow.erase(narrow.begin());
     if (p % 4 == 3 && !narrow.empty()) narrow.front() = 1;
+    if (p == 6 && !narrow.empty()) narrow.back() = 1;
     for (const Arg& arg : draft.row().args()) {
         if (!arg.is_tensor() || arg.is_output) continue;
         const bool is_weight = arg.optional;
@@ -43,7 +46,7 @@ bool lose_sequence(Draft& draft) {
     const size_t p = draft.pattern(), form = draft.level(Factor::kForm);
     const int64_t size = std::max<int64_t>(draft.size(257), 2);
     const int64_t steps = form % 3 == 0 ? size : 12, samples = form % 3 == 1 ? size : 3;
-    const int64_t classes = form % 3 == 2 ? size : 7, labels = p % 2 == 0 ? 5 : 1;
+    const int64_t classes = form % 3 == 2 ? size : 7, labels = 5;
     const auto whole = [&](std::string_view arg, Shape shape, int64_t low, int64_t end) {
         draft.add(arg, std::move(shape), Dtype::int64,
                   {Fill::kRandint, static_cast<double>(low), static_cast<double>(end)});
@@ -52,9 +55,18 @@ bool lose_sequence(Draft& draft) {
     draft.made().tensors.back().requires_grad = true;
     // The blank is no label: PyTorch reads others there.
     const int64_t first = p % 3 == 0 ? 1 : 0;
-    whole("targets", p % 2 == 0 ? Shape{samples, labels} : Shape{samples}, first, classes - 1 + first);
+    // In a row of their own, or joined, with one to three for each sample.
+    const bool is_joined = p % 2 == 1;
+    std::vector<double> lengths;
+    for (int64_t i = 0; i < samples; ++i) lengths.push_back(1 + static_cast<double>((i + 1) % 3));
+    const auto joined = static_cast<int64_t>(std::accumulate(lengths.begin(), lengths.end(), 0.0));
+    whole("targets", is_joined ? Shape{joined} : Shape{samples, labels}, first, classes - 1 + first);
     whole("input_lengths", {samples}, p < 4 ? 1 : steps, steps + 1);
     whole("target_lengths", {samples}, p % 4 == 2 ? 0 : 1, labels + 1);
+    if (is_joined) {
+        draft.made().tensors.back().fill = {Fill::kValue};
+        draft.made().tensors.back().values = std::move(lengths);
+    }
     draft.set("blank", p % 3 == 0 ? int64_t{0} : classes - 1);
     draft.set("zero_infinity", p < 6);
     set_reduction(draft);

@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 #include <iterator>
+#include <limits>
 #include <numeric>
 #include <string>
 
@@ -108,7 +109,10 @@ bool pad(Draft& draft) {
     draft.set("pad", pads);
     draft.set("mode", mode);
     const bool is_real = is_floating(draft.dtype()) || is_complex(draft.dtype());
-    if (mode == "constant" && draft.level(Factor::kAbsent) != 1) draft.set("value", is_real ? -2.5 : 3.0);
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    constexpr double kReals[] = {-2.5, 0, kInfinity, -kInfinity, std::numeric_limits<double>::quiet_NaN()};
+    const double value = is_real ? kReals[draft.level(Factor::kNumbers) % std::size(kReals)] : 3.0;
+    if (mode == "constant" && draft.level(Factor::kAbsent) != 1) draft.set("value", value);
     return true;
 }
 
