@@ -54,7 +54,16 @@ TEST_CASE("hard cases have the dtypes, sizes and layouts that the standard's cas
     CHECK(dtypes_of(hard_cases("add", 0, 60)).size() == 12);
     CHECK(any_tensor(cases, [](const TensorSpec& spec) { return numel(spec.shape) == 0; }));
     CHECK(any_tensor(cases, [](const TensorSpec& spec) { return spec.shape == Shape{65'537}; }));
-    CHECK(any_tensor(cases, [](const TensorSpec& spec) { return spec.shape.size() == 6; }));
+    for (const size_t rank : {6U, 7U, 8U}) {
+        CHECK(std::ranges::any_of(cases,
+                                  [&](const Case& c) { return c.tensors.front().specs.front().shape.size() == rank; }));
+    }
+    // Both operands repeat their elements in the same way.
+    CHECK(std::ranges::any_of(cases, [](const Case& c) {
+        if (c.tensors.size() < 2) return false;
+        const TensorSpec &first = c.tensors[0].specs[0], &last = c.tensors[1].specs[0];
+        return first == last && std::ranges::find(first.strides, 0) != first.strides.end();
+    }));
     CHECK(any_tensor(cases, [](const TensorSpec& spec) { return spec.shape.empty(); }));
     CHECK(any_tensor(cases, [](const TensorSpec& spec) {
         return !spec.strides.empty() && std::ranges::find(spec.strides, 0) != spec.strides.end();

@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <array>
+#include <atomic>
 #include <catch2/catch.hpp>
 #include <map>
 #include <utility>
@@ -127,6 +130,33 @@ diopiError_t rotates_what_it_wrote(diopiContextHandle_t, diopiTensorHandle_t out
     return diopiSuccess;
 }
 
+/// Stages its input in a buffer that all calls share.
+diopiError_t shares_a_buffer(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
+    if (input->dtype != Dtype::float32) return diopiDtypeNotSupported;
+    static std::array<std::atomic<float>, 256> staged;
+    const auto n = static_cast<size_t>(input->numel());
+    for (size_t i = 0; i < n; ++i) staged[i] = input->data_as<float>()[i];
+    for (size_t i = 0; i < n; ++i) out->data_as<float>()[i] = std::max(staged[i].load(), 0.0F);
+    return diopiSuccess;
+}
+
+using LayerNormBackward = diopiError_t (*)(diopiContextHandle_t, diopiTensorHandle_t, diopiTensorHandle_t,
+                                           diopiTensorHandle_t, diopiConstTensorHandle_t, diopiConstTensorHandle_t,
+                                           diopiConstTensorHandle_t, diopiConstTensorHandle_t, diopiConstTensorHandle_t,
+                                           diopiConstTensorHandle_t, diopiSize_t);
+
+/// Gives the gradient of the bias only together with that of the input.
+diopiError_t needs_grad_input(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input, diopiTensorHandle_t grad_weight,
+                              diopiTensorHandle_t grad_bias, diopiConstTensorHandle_t grad_output,
+                              diopiConstTensorHandle_t input, diopiConstTensorHandle_t weight,
+                              diopiConstTensorHandle_t bias, diopiConstTensorHandle_t mean,
+                              diopiConstTensorHandle_t rstd, diopiSize_t sizes) {
+    const AnyFunction right = (*find_backend("cpu"))->function(*find_row("diopiLayerNormBackward"));
+    return reinterpret_cast<LayerNormBackward>(right)(ctx, grad_input, grad_weight,
+                                                      grad_input == nullptr ? nullptr : grad_bias, grad_output, input,
+                                                      weight, bias, mean, rstd, sizes);
+}
+
 /// The context that a crash in the call with int8 would have.
 std::string noted_in_int8;
 const CrashPage* noted_page = nullptr;
@@ -206,6 +236,33 @@ TEST_CASE("an output that may be the input is right where it is", "[step][histor
     CaseOptions options;
     options.backend = *find_backend("cpu");
     for (const int64_t tokens : {0, 1, 3}) CHECK(run_case(rotary(tokens), options).verdict == Verdict::kPassed);
+}
+
+TEST_CASE("some hard cases call from two threads at once", "[step][history]") {
+    Case c = plain_case();
+    c.suite = kHardSuite;
+    CaseOptions options;
+    options.backend = *find_backend("cpu");
+    while (rules_for(c, options).two_threads) ++c.index;
+    CHECK(failure_with(shares_a_buffer, c).ok());
+    while (!rules_for(c, options).two_threads) ++c.index;
+    CHECK_THAT(failure_with(shares_a_buffer, c).reason, Contains("while another thread calls it, too: out: "));
+    CHECK(failure_with(correct, c).ok());
+}
+
+TEST_CASE("an output that may be null changes no other one", "[step][history]") {
+    Case c =
+        make_case("layer_norm", {case_tensor("input", {5, 7}), case_tensor("weight", {7}), case_tensor("bias", {7})},
+                  {{"normalized_shape", Param{std::vector<Param>{{int64_t{7}}}}}, {"eps", Param{1e-5}}});
+    c.backward = true;
+    for (CaseTensor& tensor : c.tensors) tensor.requires_grad = true;
+    const std::string reason =
+        failure_with("diopiLayerNormBackward", testing::any_function(needs_grad_input), c, {"guards", "history"})
+            .reason;
+    CHECK_THAT(reason, Contains("without grad_input, which may be null: grad_bias: "));
+    CaseOptions options;
+    options.backend = *find_backend("cpu");
+    CHECK(run_case(c, options).verdict == Verdict::kPassed);
 }
 
 TEST_CASE("a crash in another call is named as one of the check", "[step][history]") {

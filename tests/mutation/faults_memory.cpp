@@ -93,6 +93,27 @@ void reads_behind(Scene& scene) {
     put_values(values, *result->tensor);
 }
 
+/// Rows are stored in whole vectors: zeros behind each row but the last.
+void vector_gap_written(Scene& scene) {
+    constexpr int64_t kVector = 4, kFar = 64;
+    for (const Scene::Result& result : scene.results()) {
+        const Tensor& tensor = *result.tensor;
+        if (tensor.rank() < 2 || tensor.strides.back() != 1) continue;
+        const size_t dims = tensor.shape.size();
+        const int64_t columns = tensor.shape.back(), rows = tensor.shape[dims - 2], pitch = tensor.strides[dims - 2];
+        const int64_t stored = (columns + kVector - 1) / kVector * kVector;
+        // Rows that are far apart are single ones.
+        if (pitch < stored || pitch > kFar * stored || stored == columns) continue;
+        for (int64_t row = 0; row < tensor.numel() / columns; ++row) {
+            if (row % rows == rows - 1) continue;
+            const size_t size = size_of(tensor.dtype);
+            std::memset(element(tensor, row * columns + columns - 1) + size, 0,
+                        size * static_cast<size_t>(stored - columns));
+            scene.act();
+        }
+    }
+}
+
 /// Keeps the results of an address of the first input, whatever its values are later.
 void stale_results(Scene& scene) {
     const auto inputs = scene.inputs();
@@ -135,6 +156,8 @@ constexpr Fault kMemoryFaults[] = {
      has_right_values},
     {"MS", "stale_results", "keeps the first results of an address", stale_results, is_repeatable, Ending::kReturns,
      true},
+    {"MV", "vector_gap_written", "stores the rows of a strided output in whole vectors", vector_gap_written,
+     has_outputs},
     {"MK", "leak", "leaks 64 bytes at each call", leak},
 };
 

@@ -127,6 +127,23 @@ void unread_input_multiplied(Scene& scene) {
 }
 bool adds_product(const Row& row) { return row.rule == ShapeRule::add_product; }
 
+/// The last result is computed together with one that is not wanted.
+void results_tied(Scene& scene) {
+    const auto args = scene.call().row->args();
+    for (size_t i = 0; i < args.size(); ++i) {
+        const Arg& arg = args[i];
+        if (!arg.is_output || !arg.optional || !arg.is_tensor() || !is_null(scene.call().args[i])) continue;
+        if (!scene.results().empty()) put(*scene.results().back().before, *scene.results().back().tensor);
+        return;
+    }
+}
+bool has_unwanted_results(const Row& row) {
+    const auto is_output = [](const Arg& arg) { return arg.is_output && arg.is_tensor(); };
+    return row.repeat == Repeat::repeatable && row.rule != ShapeRule::unknown &&
+           std::ranges::count_if(row.args(), is_output) > 1 &&
+           std::ranges::any_of(row.args(), [&](const Arg& arg) { return is_output(arg) && arg.optional; });
+}
+
 void second_gradient(Scene& scene, double factor) {
     if (scene.results().size() < 2) return;
     const Scene::Result& second = scene.results()[1];
@@ -180,6 +197,8 @@ constexpr Fault kOperandsFaults[] = {
     {"OU", "unread_input_multiplied",
      "an input that is not read with beta 0 makes the result NaN where it is not finite", unread_input_multiplied,
      adds_product},
+    {"OT", "results_tied", "without one result that may be null, the last one is not written either", results_tied,
+     has_unwanted_results},
     {"OZ", "second_gradient_dropped", "the gradient of the second operand is 0", second_gradient_dropped, is_backward},
     {"OD", "second_gradient_doubled", "the gradient of the second operand is doubled", second_gradient_doubled,
      is_backward},
