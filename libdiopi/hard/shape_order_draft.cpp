@@ -142,11 +142,11 @@ bool one_hot(Draft& draft) {
 
 bool contiguous(Draft& draft) {
     const Shape shape = draft.shape();
-    constexpr std::array<const char*, 7> kByRank = {"contiguous",       "contiguous",    "contiguous",
-                                                    "channels_last_1d", "channels_last", "channels_last_3d",
-                                                    "contiguous"};
+    constexpr std::array<const char*, 3> kOfImages = {"channels_last_1d", "channels_last", "channels_last_3d"};
+    const size_t spatial = shape.size() - 3;  // but one
+    const bool is_reordered = draft.pattern() % 2 == 1 && spatial < kOfImages.size();
     draft.add("input", shape);
-    draft.set("memoryFormat", std::string(draft.pattern() % 2 == 0 ? "contiguous" : kByRank[shape.size()]));
+    draft.set("memoryFormat", std::string(is_reordered ? kOfImages[spatial] : "contiguous"));
     return true;
 }
 
