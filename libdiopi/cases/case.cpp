@@ -34,6 +34,8 @@ std::string BadCall::text() const {
             return fmt::format("{} is {}", arg, name(dtype));
         case Change::kEmpty:
             return arg + " is empty";
+        case Change::kPower:
+            return arg + " is -1, of int32";
         case Change::kIndex:
             return fmt::format("{}[0] is {}", arg, number);
         case Change::kNumber:

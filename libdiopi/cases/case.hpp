@@ -103,7 +103,8 @@ struct BadCall {
         kDtype,   ///< a tensor has the dtype `dtype`
         kNumber,  ///< a number, or the first of a list, is `number`
         kIndex,   ///< the first element of a tensor of indices is `number`
-        kEmpty    ///< a tensor has no elements
+        kEmpty,   ///< a tensor has no elements
+        kPower    ///< the exponent is -1, and all floating tensors are int32
     };
     std::string step;  ///< "forward", "inplace" or "backward"
     std::string arg;   ///< C name
@@ -112,8 +113,8 @@ struct BadCall {
     int64_t number = 0;
     bool must_fail = false;  ///< the standard says that it is an error: success is a failure, not advice
 
-    /// "input is null", "the last dim of out is one longer", "input is empty", "index is float32", "dim is 7",
-    /// "indices[0] is 1073741824".
+    /// "input is null", "the last dim of out is one longer", "input is empty", "exponent is -1, of int32", "index is
+    /// float32", "dim is 7", "indices[0] is 1073741824".
     [[nodiscard]] std::string text() const;
 };
 

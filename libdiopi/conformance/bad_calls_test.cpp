@@ -6,6 +6,7 @@
 #include <string>
 
 #include "backend/faulty_testing.hpp"
+#include "conformance/case_worker.hpp"
 #include "step/case_run.hpp"
 
 namespace diopi {
@@ -116,6 +117,30 @@ TEST_CASE("a library that accepts a bad call, or writes before it refuses one, i
     CHECK(wrote.kind == FailureKind::kStrayWrite);
     CHECK(wrote.reason == "returned an error, but wrote to out");
     CHECK(run_relu(longer, writes_to_its_input).kind == FailureKind::kInputModified);
+}
+
+TEST_CASE("success is a failure where the standard says that the call is an error, else advice") {
+    const auto accept_min = [](diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t) {
+        return diopiSuccess;
+    };
+    using Min = diopiError_t (*)(diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t);
+    const testing::FaultyBackend faulty({{"diopiMinAll", testing::any_function(static_cast<Min>(accept_min))}});
+    CaseWorkerOptions options;
+    options.cases.backend = &faulty.backend();
+    CaseWorker worker(options);
+    int failed = 0, advice = 0;
+    for (const Case& c : bad_calls("min")) {
+        WorkOutcome outcome;
+        outcome.payload = worker.work(c).payload;
+        const CaseResult result = worker.result_of(c, outcome);
+        CHECK(is_failure(result.verdict) == (result.reason == "input is empty: returned success"));
+        failed += is_failure(result.verdict) ? 1 : 0;
+        advice += result.verdict == Verdict::kAdvice ? 1 : 0;
+    }
+    CHECK(failed == 1);
+    CHECK(advice > 0);
+    CHECK(has(bad_calls("pow"), "forward", "exponent is -1, of int32"));
+    CHECK(has(bad_calls("pow"), "inplace", "exponent is -1, of int32"));
 }
 
 }  // namespace diopi

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "call/chain.hpp"
+#include "call/tensors.hpp"
 #include "core/stopwatch.hpp"
 #include "core/strided.hpp"
 #include "infer/infer.hpp"
@@ -97,6 +98,17 @@ bool is_refused(const Step& changed, const ResultHints& hints) {
     });
 }
 
+/// Small whole numbers in place of floating ones, in the call and in its results.
+void make_whole(Step& step) {
+    for_each_tensor(step.call, [](const Place&, TensorPtr& tensor) {
+        if (!is_floating(tensor->dtype)) return;
+        if (const TensorPtr whole = zeros({tensor->shape, Dtype::int32, {}}); whole != nullptr) tensor = whole;
+    });
+    for (OutputSpec& output : step.outputs) {
+        if (is_floating(output.spec.dtype)) output.spec.dtype = Dtype::int32;
+    }
+}
+
 BadCall change_of(const Arg& arg, Change change, Dtype dtype = Dtype::float32, int64_t number = 0) {
     return {"", std::string(arg.name), change, dtype, number};
 }
@@ -139,6 +151,10 @@ void add_for_input(const Row& row, const Arg& arg, const Value& value, std::vect
 void add_for_number(const Arg& arg, const Value& value, int64_t rank, std::vector<BadCall>& candidates) {
     if (std::holds_alternative<Scalar>(value) && !arg.optional) {
         candidates.push_back(change_of(arg, Change::kNull));
+    }
+    if (std::holds_alternative<Scalar>(value) && arg.is_exponent) {
+        candidates.push_back(change_of(arg, Change::kPower));
+        candidates.back().must_fail = true;
     }
     if (!std::holds_alternative<int64_t>(value) && !std::holds_alternative<IntList>(value)) return;
     if (!arg.list.empty()) return;  // the length of a list, which a function cannot check
@@ -210,6 +226,9 @@ void apply(const BadCall& bad, Step& step) {
             }
             spec.dtype = bad.dtype;
             break;
+        case Change::kPower:
+            value = Scalar::of(int64_t{-1});
+            return make_whole(step);
         case Change::kNumber:
             return set_number(value, bad.number);
         case Change::kIndex:
