@@ -8,7 +8,9 @@
 namespace diopi {
 
 std::optional<Dtype> operand_dtype(const Call& call) {
-    if (call.row->rule != ShapeRule::broadcast && call.row->rule != ShapeRule::broadcast_div) return {};
+    const ShapeRule rule = call.row->rule;
+    const bool has_bounds = std::ranges::any_of(call.row->args(), &Arg::is_bound);
+    if (rule != ShapeRule::broadcast && rule != ShapeRule::broadcast_div && !has_bounds) return {};
     std::optional<Dtype> of_all, of_dims;
     bool reads_others = false;
     for_each_tensor(call, [&](const Place& place, const TensorPtr& tensor) {

@@ -7,9 +7,9 @@
 
 namespace diopi {
 
-/// The integer dtype in which an element-wise call reads numbers and integer tensors without dimensions: that of its
-/// integer tensors, of those with dimensions if there are any. None where the results are floating numbers.
-/// Source: torch.result_type.
+/// The integer dtype in which a call that broadcasts or has bounds reads numbers and integer tensors without
+/// dimensions: that of its integer tensors, of those with dimensions if there are any. None where the results are
+/// floating numbers. Source: torch.result_type.
 [[nodiscard]] std::optional<Dtype> operand_dtype(const Call& call);
 
 /// The dtype to which a function converts all operands first (word `promotes` of its row). None for other functions.
