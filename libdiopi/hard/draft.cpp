@@ -93,7 +93,7 @@ bool Draft::is_left_out(const Arg& arg) const {
 }
 
 Dtype Draft::other_dtype() const {
-    /// Below each dtype and above it; the same where there is none, or only one that promotes to it as any does.
+    /// The dtypes that stand beside each one, below and above it.
     struct Neighbours {
         Dtype own, below, above;
     };

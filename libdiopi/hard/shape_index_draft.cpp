@@ -141,18 +141,18 @@ std::vector<std::optional<Shape>> index_shapes(const Along& a) {
     std::vector<std::optional<Shape>> along(rank);
     switch (a.p) {
         case 0:
-            along.front() = {7};
+            along.front() = Shape{7};
             break;
         case 1:
-            along.back() = {2, 3};
+            along.back() = Shape{2, 3};
             break;
         case 2:
-            along[0] = {4, 1};
-            along[1] = {3};
+            along[0] = Shape{4, 1};
+            along[1] = Shape{3};
             break;
         case 5:
-            along.front() = {3};
-            along.back() = {2, 1};
+            along.front() = Shape{3};
+            along.back() = Shape{2, 1};
             break;
         default:
             // A number along the last dim, or two index tensors with a whole dim before and between them.
@@ -170,14 +170,11 @@ std::vector<std::optional<Shape>> index_shapes(const Along& a) {
 
 void add_indices(Draft& draft, const Along& a) {
     if (has_mask(a)) {
-        const Shape masks[] = {{a.shape[0]}, a.shape, {a.shape[0], a.shape[1]}};
+        Shape mask = a.shape;
+        if (a.p != 4) mask.resize(a.p == 3 ? 1 : 2);
         // PyTorch takes no bytes where it puts one value.
         const bool is_byte = a.p == 7 && draft.row().find("values") < 0;
-        return draft.add_element("indices",
-                                 masks[a.p == 3   ? 0
-                                       : a.p == 4 ? 1
-                                                  : 2],
-                                 is_byte ? Dtype::uint8 : Dtype::boolean, {Fill::kMask});
+        return draft.add_element("indices", std::move(mask), is_byte ? Dtype::uint8 : Dtype::boolean, {Fill::kMask});
     }
     std::vector<std::optional<Shape>> along = index_shapes(a);
     for (size_t dim = 0; dim < along.size(); ++dim) {

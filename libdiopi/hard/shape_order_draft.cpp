@@ -143,10 +143,10 @@ bool one_hot(Draft& draft) {
 bool contiguous(Draft& draft) {
     const Shape shape = draft.shape();
     constexpr std::array<const char*, 3> kOfImages = {"channels_last_1d", "channels_last", "channels_last_3d"};
-    const size_t spatial = shape.size() - 3;  // but one
-    const bool is_reordered = draft.pattern() % 2 == 1 && spatial < kOfImages.size();
+    const bool is_image = shape.size() >= 3 && shape.size() - 3 < kOfImages.size();
     draft.add("input", shape);
-    draft.set("memoryFormat", std::string(is_reordered ? kOfImages[spatial] : "contiguous"));
+    const char* format = is_image && draft.pattern() % 2 == 1 ? kOfImages[shape.size() - 3] : "contiguous";
+    draft.set("memoryFormat", std::string(format));
     return true;
 }
 

@@ -2,7 +2,9 @@
 #include <array>
 #include <atomic>
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <map>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -136,6 +138,7 @@ diopiError_t shares_a_buffer(diopiContextHandle_t, diopiTensorHandle_t out, diop
     static std::array<std::atomic<float>, 256> staged;
     const auto n = static_cast<size_t>(input->numel());
     for (size_t i = 0; i < n; ++i) staged[i] = input->data_as<float>()[i];
+    std::this_thread::sleep_for(std::chrono::microseconds(20));
     for (size_t i = 0; i < n; ++i) out->data_as<float>()[i] = std::max(staged[i].load(), 0.0F);
     return diopiSuccess;
 }
@@ -246,8 +249,11 @@ TEST_CASE("some hard cases call from two threads at once", "[step][history]") {
     while (rules_for(c, options).two_threads) ++c.index;
     CHECK(failure_with(shares_a_buffer, c).ok());
     while (!rules_for(c, options).two_threads) ++c.index;
-    CHECK_THAT(failure_with(shares_a_buffer, c).reason, Contains("while another thread calls it, too: out: "));
     CHECK(failure_with(correct, c).ok());
+    // On a busy machine a call may be too slow for histories.
+    std::string reason;
+    for (int attempt = 0; attempt < 20 && reason.empty(); ++attempt) reason = failure_with(shares_a_buffer, c).reason;
+    CHECK_THAT(reason, Contains("while another thread calls it, too: out: "));
 }
 
 TEST_CASE("an output that may be null changes no other one", "[step][history]") {

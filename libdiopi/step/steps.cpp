@@ -281,6 +281,14 @@ Result<Step> CaseSteps::plan_backward() {
         auto other = bind_backward(*rows_.backward, *other_case_, *forward->other_call, *gradients);
         if (other.ok()) step.other_call = std::move(*other);
     }
+    if (step.other_call) {
+        for_each_tensor(*step.other_call, [&](const Place&, const TensorPtr& tensor) {
+            const auto is_it = [&](const OutputSpec& saved) {
+                return forward->call.tensor_at(saved.place()) == tensor;
+            };
+            if (std::ranges::any_of(forward->outputs, is_it)) step.other_is_consistent = false;
+        });
+    }
     return step;
 }
 

@@ -22,6 +22,8 @@ struct Step {
     std::vector<OutputSpec> outputs;
     bool has_lost_range = false;          ///< an adaptor made finite inputs infinite, or inputs other than 0 to 0
     std::optional<Call> other_call = {};  ///< with Case::other_params
+    /// Whether no tensor of other_call is a result of the step's own options, as a saved norm is.
+    bool other_is_consistent = true;
 
     /// The result at a place: a new output, or an in-out tensor's spec; nullopt if the call only reads it.
     [[nodiscard]] std::optional<OutputSpec> result_at(ArgPlace place) const;

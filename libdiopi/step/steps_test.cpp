@@ -58,4 +58,25 @@ TEST_CASE("the incoming gradient is all ones unless the case has another fill", 
     CHECK(std::ranges::all_of(ranged.incoming, [](double x) { return x >= 5 && x < 6; }));
 }
 
+TEST_CASE("another call is consistent unless it has a saved result of the step's own options", "[step]") {
+    const auto is_consistent = [](Case c, const Param& other) {
+        c.tensors[0].requires_grad = c.backward = true;
+        c.other_params = {{c.params.front().first, other}};
+        auto steps = CaseSteps::create(c, 0, nullptr);
+        REQUIRE(steps.ok());
+        CHECK((*steps)->plan("forward")->other_is_consistent);
+        const auto step = (*steps)->plan("backward");
+        REQUIRE(step.ok());
+        REQUIRE(step->other_call.has_value());
+        return step->other_is_consistent;
+    };
+    CHECK(is_consistent(make_case("leaky_relu", {case_tensor("input", {3, 5})}, {{"negative_slope", Param{0.25}}}),
+                        Param{2.0}));
+    // The norm, and the softmax along the other dim.
+    CHECK_FALSE(is_consistent(make_case("norm", {case_tensor("input", {3, 5})}, {{"p", Param{int64_t{2}}}}),
+                              Param{int64_t{1}}));
+    CHECK_FALSE(is_consistent(make_case("softmax", {case_tensor("input", {3, 5})}, {{"dim", Param{int64_t{1}}}}),
+                              Param{int64_t{0}}));
+}
+
 }  // namespace diopi

@@ -26,8 +26,9 @@ constexpr double kSlowestCall_s = 2e-3;
 /// The calls of the longest history, more than a byte counts; fewer where they take longer than this.
 constexpr int kManyCalls = 1000;
 constexpr double kManyCalls_s = 0.01;
-/// The calls that are made while another thread calls, too.
+/// The calls that each of two threads makes while the other one calls, too; fewer where they take longer than this.
 constexpr int kCallsBeside = 16;
+constexpr double kCallsBeside_s = 0.01;
 
 /// The memory of a placed call, as it is before the call.
 class Memory {
@@ -344,7 +345,8 @@ class HistoryCheck final : public StepCheck {
 
     /// The call with other numbers or options is right, too, after the step's own calls.
     Failure failure_of_other_call(StepUnderTest& test, Attempt& attempt, const Memory& memory) {
-        if (other_call_ == nullptr || !setup_.rules.other_options || setup_.rules.adaptor != nullptr) return {};
+        const bool is_wanted = setup_.rules.other_options && setup_.rules.adaptor == nullptr;
+        if (other_call_ == nullptr || !test.step.other_is_consistent || !is_wanted) return {};
         Step other = test.step;
         other.name = "other";
         other.call = *other_call_;
@@ -405,18 +407,24 @@ class HistoryCheck final : public StepCheck {
         if (!stream.ok()) ready = stream.status();
         if (!ready.ok()) return failure_of(ready.error());
         Context context(setup_.device(), *stream);
-        std::atomic<bool> calls = false, ends = false;
+        std::atomic<int> calls = 0;
+        std::atomic<bool> ends = false;
         std::thread thread([&] {
             while (!ends) {
                 static_cast<void>(Chain(*setup_.rules.backend).run(other->call(), context));
                 static_cast<void>(setup_.device().synchronize(context.stream));
                 context.release();
-                calls = true;
+                ++calls;
             }
         });
-        while (!calls) std::this_thread::yield();
+        while (calls == 0) std::this_thread::yield();
         Failure failure;
-        for (int i = 0; i < kCallsBeside && failure.ok(); ++i) {
+        const Stopwatch watch;
+        const int first = calls;
+        const auto is_done = [&](int own) {
+            return (own >= kCallsBeside && calls - first >= kCallsBeside) || watch.seconds() > kCallsBeside_s;
+        };
+        for (int i = 0; failure.ok() && !is_done(i); ++i) {
             const Status called = call_again(attempt, memory);
             failure = called.ok() ? difference_from_first(test, attempt, true) : failure_of(called.error());
             setup_.context().release();
