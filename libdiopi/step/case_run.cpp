@@ -100,7 +100,7 @@ CaseResult refused(CaseResult result, const Error& error) {
 }
 
 /// One hard case of so many also makes its calls a thousand times, another one has its tensors between protected pages,
-/// two others make them from two threads at once, and of each four one judges a call with other options, too.
+/// a third one makes them while another thread calls, and of each four one judges a call with other options, too.
 constexpr uint64_t kHardCasesInTurn = 16;
 
 /// Whether all sums of products in the case are sums of whole numbers: one tensor of others rounds them.
@@ -179,7 +179,7 @@ StepRules rules_for(const Case& c, const CaseOptions& options) {
         const uint64_t drawn = c.key(0) % kHardCasesInTurn;
         rules.many_calls = drawn == 0;
         rules.other_options = drawn % 4 == 2;
-        rules.two_threads = drawn % 8 == 3;
+        rules.two_threads = drawn == 3;
         if (drawn == 1 && rules.checks.guard == Guard::kZones) rules.checks.guard = Guard::kPages;
     }
     rules.adaptor = options.adaptor;
