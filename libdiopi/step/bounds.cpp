@@ -29,12 +29,17 @@ bool rounds_integers(const Call& call, Dtype result) {
 }
 
 /// Class B allows for one rounding. A sum with a factor alpha has two, a sum, product or quotient of large integers up
-/// to three, a complex product or quotient several: they are checked as class D, as sums of that many products.
+/// to three, a complex product or quotient, and the modulus, several: they are checked as class D, as sums of that many
+/// products.
 void split_composite(const Call& call, const TensorSpec& spec, Bound& bound) {
     const bool is_plain = !is_scaled(call) && !rounds_integers(call, spec.dtype);
-    if (is_plain && !is_complex(spec.dtype)) return;
+    bool of_complex = is_complex(spec.dtype);
+    for_each_tensor(call, [&](const Place& place, const TensorPtr& tensor) {
+        of_complex |= is_operand(place) && is_complex(tensor->dtype);
+    });
+    if (is_plain && !of_complex) return;
     bound.accuracy = AccuracyClass::D;
-    bound.accumulation_length = is_complex(spec.dtype) ? 4 : 2;
+    bound.accumulation_length = of_complex ? 4 : 2;
 }
 
 /// The additional error, in ulp of the output's dtype, of a rounding to a wider dtype before the one to that dtype. A

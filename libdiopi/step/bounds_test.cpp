@@ -68,4 +68,13 @@ TEST_CASE("an integer with more digits than float32 is rounded to it before it b
     CHECK(bound_of_maximum(Dtype::int32, Dtype::int64).accuracy == AccuracyClass::A);
 }
 
+TEST_CASE("a complex modulus has several roundings, that of a real number none") {
+    const auto bound_of_modulus = [](Dtype dtype) {
+        return bound_of(make_case("abs", {case_tensor("input", {4}, dtype)}), "forward", "out");
+    };
+    CHECK(bound_of_modulus(Dtype::float64).accuracy == AccuracyClass::B);
+    CHECK(bound_of_modulus(Dtype::complex128).accuracy == AccuracyClass::D);
+    CHECK(bound_of_modulus(Dtype::complex64).accumulation_length == 4);
+}
+
 }  // namespace diopi
