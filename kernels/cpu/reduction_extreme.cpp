@@ -1,4 +1,5 @@
 /// The greatest and the least elements, their places, and whether any or all elements are true.
+#include <complex>
 #include <limits>
 
 #include "kernels/cpu/operators.hpp"
@@ -96,7 +97,9 @@ diopiError_t truth(diopiContextHandle_t, std::string_view op, diopiTensorHandle_
                    const int64_t* dim) {
     const View y = view(out), x = view(input);
     const ShapeView dims = dim == nullptr ? ShapeView() : ShapeView(dim, 1);
-    if (is_complex(x.dtype)) return unsupported(op, "input", x.dtype, "a real dtype");
+    if (is_complex(x.dtype)) {
+        return fold_along(op, y, x, dims, Dtype::complex128, Dtype::int64, Truth<std::complex<double>, kAny>());
+    }
     return with_tiles(x.dtype, [&]<class T>(Dtype tiles) {
         return fold_along(op, y, x, dims, tiles, Dtype::int64, Truth<T, kAny>());
     });
