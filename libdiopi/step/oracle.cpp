@@ -421,7 +421,10 @@ Result<TensorPtr> Oracle::sum_of_terms(const Call& call, const OutputSpec& outpu
     auto sums = evaluate(call, outputs, sign);
     if (!sums.ok()) return sums.error();
     auto sum = taken(*sums, output.place());
-    return sum.ok() && is_complex((*sum)->dtype) ? real_parts(**sum) : sum;
+    if (sum.ok() && is_complex((*sum)->dtype)) sum = real_parts(**sum);
+    // Of an input that keeps its signs.
+    if (sum.ok()) drop_signs(**sum);
+    return sum;
 }
 
 Result<TensorPtr> Oracle::magnitude(const Call& call, const OutputSpec& output, Terms terms) {
