@@ -323,11 +323,13 @@ class HardOperator {
             for (size_t d = 0; d < spec.shape.size(); ++d) {
                 if (spec.shape[d] > 1) several.push_back(d);
             }
+            spec.strides = contiguous_strides(spec.shape);
+            if (several.empty()) continue;
+            const size_t repeated = is_inner ? several.back() : several.front();
             Shape once = spec.shape;
-            const size_t repeated = several.empty() ? 0 : is_inner ? several.back() : several.front();
-            if (!several.empty()) once[repeated] = 1;
+            once[repeated] = 1;
             spec.strides = contiguous_strides(once);
-            if (!several.empty()) spec.strides[repeated] = 0;
+            spec.strides[repeated] = 0;
         }
     }
 

@@ -422,7 +422,7 @@ Result<TensorPtr> Oracle::sum_of_terms(const Call& call, const OutputSpec& outpu
     if (!sums.ok()) return sums.error();
     auto sum = taken(*sums, output.place());
     if (sum.ok() && is_complex((*sum)->dtype)) sum = real_parts(**sum);
-    // Of an input that keeps its signs.
+    // An input that keeps its signs can make negative sums.
     if (sum.ok()) drop_signs(**sum);
     return sum;
 }

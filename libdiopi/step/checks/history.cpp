@@ -1,6 +1,6 @@
-/// What a library keeps of other calls does not show: the call gives the same results after calls with other values,
+/// Checks that state from other calls does not change a result. The call is repeated after calls with other values,
 /// strides or shapes at the same addresses, with other numbers or options, on another stream, from another thread,
-/// after many calls, and while another thread calls, too.
+/// after many calls, and while another thread calls the function.
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -402,10 +402,10 @@ class HistoryCheck final : public StepCheck {
         auto other = PlacedCall::create(test.step, placement, Poison::kSecond);
         if (!other.ok()) return failure_of(other.error());
         auto others = Memory::of(other->call(), setup_.context());
-        Status ready = others.ok() ? change_values(other->call(), *others, setup_.context()) : others.status();
-        auto stream = setup_.device().create_stream();
-        if (!stream.ok()) ready = stream.status();
+        const Status ready = others.ok() ? change_values(other->call(), *others, setup_.context()) : others.status();
         if (!ready.ok()) return failure_of(ready.error());
+        auto stream = setup_.device().create_stream();
+        if (!stream.ok()) return failure_of(stream.error());
         Context context(setup_.device(), *stream);
         std::atomic<int> calls = 0;
         std::atomic<bool> ends = false;
