@@ -103,6 +103,19 @@ TEST_CASE("empty and constant laws") {
     CHECK_FALSE(follows(normal(Dtype::float32, 100, 0, 1), Law::kNormal, 0, -1));
 }
 
+TEST_CASE("uniform numbers of float64 have more random bits than those of float32") {
+    const auto with_bits = [](Dtype dtype, int bits) {
+        return draw(dtype, 65'537,
+                    [bits](auto& random) { return std::ldexp(static_cast<double>(random() >> (64 - bits)), -bits); });
+    };
+    CHECK(follows(with_bits(Dtype::float64, 53), Law::kUniform, 0, 1));
+    CHECK(follows(with_bits(Dtype::float64, 32), Law::kUniform, 0, 1));
+    CHECK(follows(with_bits(Dtype::float32, 24), Law::kUniform, 0, 1));
+    const DistributionCheck check = check_distribution(with_bits(Dtype::float64, 24), {Law::kUniform, 0, 1});
+    CHECK_FALSE(check.passed);
+    CHECK_THAT(check.reason, Contains("fewer than 32 random bits"));
+}
+
 TEST_CASE("integers are uniform, and each of them occurs") {
     std::mt19937_64 bits(5);
     std::vector<int64_t> good(20'000);
