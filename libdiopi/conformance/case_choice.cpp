@@ -1,9 +1,13 @@
 #include "conformance/case_choice.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
 #include <limits>
+#include <map>
+#include <optional>
 #include <set>
 
 #include "cases/plan.hpp"
@@ -60,6 +64,24 @@ CaseSelection selection_of(const std::vector<std::string>& ids, const std::vecto
 /// The most hard cases of an operator at a level from 2 on.
 size_t most_hard_cases(int level) { return level == 2 ? 400 : std::numeric_limits<size_t>::max(); }
 
+/// The chosen operators of the backend, of which cases are generated; none beside a model and case files.
+std::vector<std::string_view> operators_to_generate(const CaseChoice& choice, const Backend& backend) {
+    std::vector<std::string_view> operators;
+    if (!choice.model.empty() || !choice.files.empty()) return operators;
+    for (const Row& row : rows()) {
+        const bool is_new = std::ranges::find(operators, row.op) == operators.end();
+        if (is_new && choice.ops.matches(row.op) && backend.implements(row.op)) operators.push_back(row.op);
+    }
+    return operators;
+}
+
+/// The generated cases of an operator.
+std::vector<Case> generated_of(std::string_view op, const CaseChoice& choice) {
+    std::vector<Case> cases = hard_cases(op, choice.seed, choice.level < 2 ? 0 : most_hard_cases(choice.level));
+    if (choice.refusals) std::ranges::move(bad_calls(op), std::back_inserter(cases));
+    return cases;
+}
+
 /// The named cases, each once. A glob selects from all cases of the catalogue and the generated ones.
 class NamedCases {
  public:
@@ -90,10 +112,21 @@ class NamedCases {
 
     Status add_matches(const std::string& glob) {
         bool is_known = false;
-        for (const Case& c : pool()) {
-            if (!matches_glob(glob, c.id())) continue;
-            is_known = true;
-            add(c);
+        const auto add_those_of = [&](const std::vector<Case>& cases) {
+            for (const Case& c : cases) {
+                if (!matches_glob(glob, c.id())) continue;
+                is_known = true;
+                add(c);
+            }
+        };
+        add_those_of(of_files());
+        if (backend_ != nullptr) {
+            for (const std::string_view op : operators_to_generate(choice_, *backend_)) {
+                const auto may_match = [&](std::string_view suite) {
+                    return may_match_glob(glob, fmt::format("{}/{}.", suite, op));
+                };
+                if (may_match(kHardSuite) || may_match(kBadSuite)) add_those_of(generated(op));
+            }
         }
         if (is_known) return {};
         const bool is_hard = is_generated(glob);
@@ -101,22 +134,25 @@ class NamedCases {
                          (is_hard ? "; the generated cases are those of --level and --seed" : ""));
     }
 
-    /// The cases that a glob selects from.
-    const std::vector<Case>& pool() {
-        if (is_pooled_) return pool_;
-        is_pooled_ = true;
-        auto of_files = catalogue_.cases_of();
-        if (of_files.ok()) pool_ = std::move(*of_files);
-        if (backend_ != nullptr) std::ranges::move(generated_cases(choice_, *backend_), std::back_inserter(pool_));
-        return pool_;
+    const std::vector<Case>& of_files() {
+        if (of_files_) return *of_files_;
+        auto cases = catalogue_.cases_of();
+        return of_files_.emplace(cases.ok() ? std::move(*cases) : std::vector<Case>());
+    }
+
+    const std::vector<Case>& generated(std::string_view op) {
+        const auto [at, is_new] = generated_.try_emplace(op);
+        if (is_new) at->second = generated_of(op, choice_);
+        return at->second;
     }
 
     const CaseChoice& choice_;
     const Catalogue& catalogue_;
     const Backend* backend_;
-    std::vector<Case> cases_, pool_;
+    std::vector<Case> cases_;
     std::set<std::string> taken_;
-    bool is_pooled_ = false;
+    std::optional<std::vector<Case>> of_files_;
+    std::map<std::string_view, std::vector<Case>> generated_;  ///< by operator
 };
 
 }  // namespace
@@ -186,16 +222,8 @@ Result<std::vector<Case>> select_cases(const CaseChoice& choice, const Catalogue
 
 std::vector<Case> generated_cases(const CaseChoice& choice, const Backend& backend) {
     std::vector<Case> cases;
-    if (!choice.model.empty() || !choice.files.empty()) return cases;
-    std::vector<std::string_view> operators;
-    for (const Row& row : rows()) {
-        const bool is_new = std::ranges::find(operators, row.op) == operators.end();
-        if (is_new && choice.ops.matches(row.op) && backend.implements(row.op)) operators.push_back(row.op);
-    }
-    for (const std::string_view op : operators) {
-        const size_t most = choice.level < 2 ? 0 : most_hard_cases(choice.level);
-        std::ranges::move(hard_cases(op, choice.seed, most), std::back_inserter(cases));
-        if (choice.refusals) std::ranges::move(bad_calls(op), std::back_inserter(cases));
+    for (const std::string_view op : operators_to_generate(choice, backend)) {
+        std::ranges::move(generated_of(op, choice), std::back_inserter(cases));
     }
     return cases;
 }

@@ -25,4 +25,9 @@ bool matches_glob(std::string_view pattern, std::string_view text) {
     return pattern.find_first_not_of('*', p) == std::string_view::npos;
 }
 
+bool may_match_glob(std::string_view pattern, std::string_view start) {
+    const std::string_view plain = pattern.substr(0, pattern.find_first_of("*?"));
+    return plain.starts_with(start.substr(0, plain.size()));
+}
+
 }  // namespace diopi

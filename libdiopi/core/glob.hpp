@@ -9,4 +9,7 @@ namespace diopi {
 /// time.
 [[nodiscard]] bool matches_glob(std::string_view pattern, std::string_view text);
 
+/// Whether `pattern` may match a text that begins with `start`: it does not differ before its first wildcard.
+[[nodiscard]] bool may_match_glob(std::string_view pattern, std::string_view start);
+
 }  // namespace diopi

@@ -31,3 +31,11 @@ TEST_CASE("a pattern of many stars takes no exponential time") {
     for (int i = 0; i < 200; ++i) pattern += "a*";
     CHECK_FALSE(matches_glob(pattern + "b", std::string(5000, 'a')));
 }
+
+TEST_CASE("a glob may match a text with a given start") {
+    CHECK(may_match_glob("hard/add.0.1?", "hard/add."));
+    CHECK(may_match_glob("hard/a*", "hard/add."));
+    CHECK(may_match_glob("*relu*", "hard/add."));
+    CHECK_FALSE(may_match_glob("hard/addmm.*", "hard/add."));
+    CHECK_FALSE(may_match_glob("ops/relu.relu.7?", "hard/relu."));
+}

@@ -22,13 +22,14 @@ CoveringArray::CoveringArray(std::vector<size_t> levels, uint64_t seed, std::vec
     blocks_.resize(levels_.size() * levels_.size());
     size_t pairs = 0;
     for (size_t f = 0; f < levels_.size(); ++f) {
-        for (size_t g = f + 1; g < levels_.size(); ++g) {
+        for (size_t g = 0; g < levels_.size(); ++g) {
+            if (g == f) continue;
             blocks_[f * levels_.size() + g] = pairs;
             pairs += levels_[f] * levels_[g];
         }
     }
-    open_.assign(pairs, true);
-    open_pairs_ = static_cast<int64_t>(pairs);
+    open_.assign(pairs, 1);
+    open_pairs_ = static_cast<int64_t>(pairs / 2);
     size_t triples = 0;
     for (size_t i = 0; i < deep_.size(); ++i) {
         for (size_t j = i + 1; j < deep_.size(); ++j) {
@@ -47,17 +48,14 @@ uint64_t CoveringArray::draw() {
     return (static_cast<uint64_t>(words[0]) << 32) | words[1];
 }
 
-bool CoveringArray::is_open(size_t f, size_t a, size_t g, size_t b) const {
-    return f < g ? open_[block(f, g) + a * levels_[g] + b] : open_[block(g, f) + b * levels_[f] + a];
-}
-
-/// New pairs of level `a` of factor `f` with the levels that are set.
-int64_t CoveringArray::gain_of(const Combination& chosen, const std::vector<bool>& is_set, size_t f, size_t a) const {
-    int64_t gain = 0;
+/// New pairs of each level of the factor with the levels that are set.
+void CoveringArray::find_gains(const Combination& chosen, const std::vector<bool>& is_set, size_t f) {
+    gains_.assign(levels_[f], 0);
     for (size_t g = 0; g < levels_.size(); ++g) {
-        if (g != f && is_set[g] && is_open(f, a, g, chosen[g])) ++gain;
+        if (g == f || !is_set[g]) continue;
+        const uint8_t* open = &open_[pairs_at(f, g, chosen[g])];
+        for (size_t a = 0; a < gains_.size(); ++a) gains_[a] = static_cast<uint16_t>(gains_[a] + open[a]);
     }
-    return gain;
 }
 
 Combination CoveringArray::candidate(int64_t& gain, bool is_plain) {
@@ -70,14 +68,14 @@ Combination CoveringArray::candidate(int64_t& gain, bool is_plain) {
     gain = 0;
     for (const size_t f : order) {
         if (is_set[f]) continue;
+        find_gains(chosen, is_set, f);
         int64_t best = -1;
         // From a random level on, so that equal ones alternate.
         const size_t first = draw() % levels_[f];
         for (size_t i = 0; i < levels_[f]; ++i) {
             const size_t a = (first + i) % levels_[f];
-            const int64_t own = gain_of(chosen, is_set, f, a);
-            if (own <= best) continue;
-            best = own;
+            if (gains_[a] <= best) continue;
+            best = gains_[a];
             chosen[f] = a;
         }
         gain += best;
@@ -141,9 +139,10 @@ Combination CoveringArray::deep_candidate(int64_t& gain, bool is_plain) {
 void CoveringArray::cover(const Combination& combination) {
     for (size_t f = 0; f < levels_.size(); ++f) {
         for (size_t g = f + 1; g < levels_.size(); ++g) {
-            const size_t at = block(f, g) + combination[f] * levels_[g] + combination[g];
-            if (open_[at]) --open_pairs_;
-            open_[at] = false;
+            uint8_t& open = open_[pairs_at(f, g, combination[g]) + combination[f]];
+            open_pairs_ -= open;
+            open = 0;
+            open_[pairs_at(g, f, combination[f]) + combination[g]] = 0;
         }
     }
     for (const Block& block : triple_blocks_) {

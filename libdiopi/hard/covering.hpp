@@ -34,20 +34,23 @@ class CoveringArray {
     };
 
     [[nodiscard]] uint64_t draw();
-    [[nodiscard]] bool is_open(size_t f, size_t a, size_t g, size_t b) const;
-    [[nodiscard]] int64_t gain_of(const Combination& chosen, const std::vector<bool>& is_set, size_t f, size_t a) const;
+    /// Sets gains_ for the levels of factor `f`.
+    void find_gains(const Combination& chosen, const std::vector<bool>& is_set, size_t f);
     [[nodiscard]] Combination candidate(int64_t& gain, bool is_plain);
     [[nodiscard]] size_t triple_of(const Block& block, const Combination& chosen) const;
     /// The open triples of the factors that are set, among them `f`.
     [[nodiscard]] int64_t triples_with(const Combination& chosen, const std::vector<bool>& is_set, size_t f) const;
     [[nodiscard]] Combination deep_candidate(int64_t& gain, bool is_plain);
     void cover(const Combination& combination);
-    /// Position of the pairs of two factors, f before g, in open_.
-    [[nodiscard]] size_t block(size_t f, size_t g) const { return blocks_[f * levels_.size() + g]; }
+    /// The pairs of level `b` of factor `g` with each level of factor `f`: position in open_.
+    [[nodiscard]] size_t pairs_at(size_t f, size_t g, size_t b) const {
+        return blocks_[f * levels_.size() + g] + b * levels_[f];
+    }
 
     std::vector<size_t> levels_;
     std::vector<size_t> blocks_;
-    std::vector<bool> open_;
+    std::vector<uint8_t> open_;  ///< 1 for a pair that has not occurred; each pair has two places
+    std::vector<uint16_t> gains_;
     std::vector<size_t> deep_;
     std::vector<Block> triple_blocks_;
     std::vector<bool> open_triples_;

@@ -117,6 +117,20 @@ void free_many_pieces() {
     }
 }
 
+int g_slow_calls = 0;
+
+diopiError_t slow_leaky_relu_backward(diopiContextHandle_t, diopiTensorHandle_t grad_input,
+                                      diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
+                                      const diopiScalar_t* negative_slope, bool) {
+    ++g_slow_calls;
+    std::this_thread::sleep_for(std::chrono::milliseconds(25));
+    for (int64_t i = 0; i < input->numel(); ++i) {
+        const auto slope = static_cast<float>(input->data_as<float>()[i] > 0 ? 1 : negative_slope->fval);
+        grad_input->data_as<float>()[i] = slope * grad_output->data_as<float>()[i];
+    }
+    return diopiSuccess;
+}
+
 /// Keeps memory after the first two calls, which are timed, and sleeps in those.
 void keep_memory_later(const Pair& p) {
     static int calls = 0;
@@ -381,6 +395,16 @@ TEST_CASE("a leak of a small call is found even if the machine delays the call")
     const CaseResult seen = Faulty("diopiRelu", testing::any_function(relu_and<keep_memory_later>)).run(relu_case());
     CHECK(seen.verdict == Verdict::kFailed);
     CHECK(seen.kind == FailureKind::kKeepsMemory);
+}
+
+TEST_CASE("a slow call of large tensors that keeps no memory is not repeated for a leak, in the second step neither") {
+    Case c = make_case("leaky_relu", {case_tensor("input", {330'000})}, {{"negative_slope", Param{0.25}}});
+    c.backward = true;
+    g_slow_calls = 0;
+    const CaseResult seen = Faulty("diopiLeakyReluBackward", testing::any_function(slow_leaky_relu_backward))
+                                .run(c, *Checks::parse({"leaks"}));
+    CHECK(seen.verdict == Verdict::kPassed);
+    CHECK(g_slow_calls == 2);
 }
 
 TEST_CASE("a write past an edge is reported with its distance") {
