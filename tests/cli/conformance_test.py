@@ -72,7 +72,7 @@ class SelectionTest(ProgramTest):
         self.assertIn(" - DIOPI-Test - INFO - Run diopi_functions.relu succeed\n", run.out)
 
     def test_a_model(self):
-        run = self.expect(0, "test", "--model", "vit", "--fname", "gelu", "--json")
+        run = self.expect(0, "test", "--model", "resnet50", "--fname", "linear", "--json")
         self.assertGreater(run.json["counts"]["passed"] + run.json["counts"]["not_implemented"], 0)
 
     def test_reference_as_implementation(self):

@@ -284,7 +284,7 @@ class OutTest(PluginTest):
             with self.subTest(op=op):
                 verdicts = []
                 for impl in ("cpu", IMPL):
-                    self.diopi("test", "--fname", op, "--impl", impl, "--quiet")
+                    self.diopi("test", "--fname", op, "--only-dtype", "float32", "--impl", impl, "--quiet")
                     verdicts.append({(r["case"], r["verdict"], tuple((s["step"], s["verdict"]) for s in r["steps"]))
                                      for r in self.journal()[1]})
                 self.assertTrue(verdicts[0])

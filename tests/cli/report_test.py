@@ -239,7 +239,7 @@ class PageTest(ReportTest):
         self.assertEqual(shown.loads, [])
 
     def test_the_page_of_a_models_profile_has_each_call(self):
-        self.expect(0, "profile", "--model", "resnet50", "--max-time", "0.002", "--passes", "1", "--no-roofs", "--run", "run",
+        self.expect(0, "profile", "--model", "mobilenet_v2", "--max-time", "0.002", "--passes", "1", "--no-roofs", "--run", "run",
                     timeout=300)
         calls = len(json.loads((self.folder / "run/profile.json").read_text())["report"]["calls"])
         self.page("run")
