@@ -9,22 +9,29 @@ namespace diopi::reference {
 
 namespace {
 
-/// The x with erf(x) = y, y from 0 to 1, in long double: bisection of the float64 numbers' range, then Newton's method
-/// on log(erfc), which is nearly a parabola. erfc keeps the digits of 1 - y, which is exact from 1/2 on.
+/// Newton's method for erf(x) = wanted, or on log(erfc), which is nearly a parabola, for erfc(x) = wanted. A step is
+/// the last one if it moves x by at most this share of it: the error that it leaves is about the square of this.
+template <class T>
+T newton(T x, T wanted, bool is_near, T share) {
+    constexpr T kSlope = 1.1283791670955125738961589031215452L;  // 2 / sqrt(pi)
+    for (int step = 0; step < 60; ++step) {
+        const T value = is_near ? std::erf(x) : std::erfc(x), slope = kSlope * std::exp(-x * x);
+        const T moved = is_near ? (wanted - value) / slope : std::log(value / wanted) * value / slope;
+        x += moved;
+        if (std::fabs(moved) <= share * x) break;
+    }
+    return x;
+}
+
+/// The x with erf(x) = y, y from 0 to 1: first in float64, then in long double. erfc keeps the digits of 1 - y, which
+/// is exact from 1/2 on.
 double inverse_of_erf(double y) {
     if (y == 0) return y;
     const bool is_near = y < 0.5;
-    const long double wanted = is_near ? static_cast<long double>(y) : 1.0L - static_cast<long double>(y);
-    const auto f = [&](long double x) { return is_near ? std::erf(x) : std::erfc(x); };
-    constexpr long double kSlope = 1.1283791670955125738961589031215452L;  // 2 / sqrt(pi)
-    long double x = is_near ? wanted / kSlope : std::sqrt(-std::log(wanted));
-    for (int step = 0; step < 60; ++step) {
-        const long double slope = kSlope * std::exp(-x * x);
-        const long double moved = is_near ? (wanted - f(x)) / slope : std::log(f(x) / wanted) * f(x) / slope;
-        x += moved;
-        if (std::fabs(moved) <= 1e-19L * x) break;
-    }
-    return static_cast<double>(x);
+    const double wanted = is_near ? y : 1 - y;
+    const double start = is_near ? wanted : std::sqrt(-std::log(wanted));
+    const double near = newton<double>(start, wanted, is_near, 1e-7);
+    return static_cast<double>(newton<long double>(near, wanted, is_near, 1e-10L));
 }
 
 /// sin(x) / cos(x); NaN at infinity.

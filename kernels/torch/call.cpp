@@ -326,7 +326,11 @@ class Calling {
         generator_ = static_cast<diopiGeneratorHandle_t>(const_cast<void*>(at(parameter).pointer));
         TORCH_CHECK(diopiGeneratorGetSeedAndOffset(generator_, &seed_, &offset_) == diopiSuccess,
                     "the generator has no seed");
-        return seed_ ^ (offset_ * 0x9E3779B97F4A7C15u);
+        // PyTorch's generator of the processor uses the low 32 bits of a seed: each bit of the state changes them.
+        uint64_t mixed = seed_ ^ (offset_ * 0x9E3779B97F4A7C15u);
+        mixed = (mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9u;
+        mixed = (mixed ^ (mixed >> 27)) * 0x94D049BB133111EBu;
+        return mixed ^ (mixed >> 31);
     }
 
     /// PyTorch's own generator. Devices of other libraries may have none.

@@ -1,10 +1,13 @@
 #include "cases/draw.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <numeric>
 #include <set>
 
 #include "core/half.hpp"
@@ -259,6 +262,33 @@ TEST_CASE("integers of a range are equally likely", "[draw]") {
     for (int k = -3; k < 7; ++k) {
         CHECK(std::fabs(static_cast<double>(std::ranges::count(values, double(k))) - 10000) < 4 * 95);
     }
+}
+
+TEST_CASE("ties of integers are sums of two powers of two, and the integers beside them", "[draw]") {
+    const TensorPtr drawn = draw_one(argument(Fill::kTies, {3'000}, Dtype::int64));
+    const auto *first = drawn->data_as<int64_t>(), *last = first + drawn->numel();
+    const auto any = [&](auto is_one) { return std::any_of(first, last, is_one); };
+    CHECK(std::all_of(first, last, [](int64_t x) {
+        const auto has_two = [](int64_t n) { return std::popcount(static_cast<uint64_t>(n)) <= 2; };
+        const int64_t m = std::abs(x);
+        return has_two(m - 1) || has_two(m) || has_two(m + 1);
+    }));
+    CHECK(any([](int64_t x) { return x != 0 && x % (int64_t{1} << 32) == 0; }));
+    CHECK(any([](int64_t x) { return x > (int64_t{1} << 53) && x % 2 != 0; }));
+    CHECK(any([](int64_t x) { return x < -(int64_t{1} << 61); }));
+    const TensorPtr bytes = draw_one(argument(Fill::kTies, {3'000}, Dtype::uint8));
+    CHECK(std::set(bytes->data_as<uint8_t>(), bytes->data_as<uint8_t>() + 3'000).contains(128));
+}
+
+TEST_CASE("the parts of cancelling numbers may have large sums", "[draw]") {
+    bool is_large = false;
+    for (uint64_t key = 0; key < 20; ++key) {
+        const TensorPtr drawn = draw_one(argument(Fill::kCancelling, {8'192}), key);
+        const float* x = drawn->data_as<float>();
+        CHECK(std::fabs(std::accumulate(x, x + 8'192, 0.0)) < 1'000);
+        is_large = is_large || std::accumulate(x, x + 2'048, 0.0) > 500'000;
+    }
+    CHECK(is_large);
 }
 
 TEST_CASE("sym_mat is symmetric and positive definite", "[draw]") {

@@ -46,6 +46,19 @@ void fill_integers_of_all_sizes(const FillTarget& target, uint64_t key) {
     });
 }
 
+/// Sums of two powers of two, and the integers beside them: multiples of the narrower dtypes' ranges, and the midpoints
+/// of floating numbers.
+void fill_integers_of_two_bits(const FillTarget& target, uint64_t key) {
+    const int bits = std::bit_width(static_cast<uint64_t>(largest(target.component)));
+    const bool is_signed = !is_unsigned(target.component);
+    fill_from_words<int64_t>(target, key, [=](int64_t position, const Words& words) {
+        const int64_t high = words.below(bits), low = static_cast<int64_t>(words.share() * static_cast<double>(high));
+        const int64_t sum = (int64_t{1} << high) + (high > 1 ? (int64_t{1} << low) : 0);
+        const int64_t magnitude = high > 1 && high < bits - 1 ? sum + position % 3 - 1 : int64_t{1} << high;
+        return is_signed && (words.first & 1) != 0 ? -magnitude : magnitude;
+    });
+}
+
 }  // namespace
 
 void fill_wide(const FillTarget& target, uint64_t key) {
@@ -61,7 +74,8 @@ void fill_wide(const FillTarget& target, uint64_t key) {
 }
 
 void fill_ties(const FillTarget& target, uint64_t key) {
-    if (!is_floating(target.component)) return fill_randn(target, key);
+    if (target.component == Dtype::boolean) return fill_mask(target, key, Parts::kReal);
+    if (!is_floating(target.component)) return fill_integers_of_two_bits(target, key);
     const int bits = format_of(target.component).significand;
     fill_from_words<double>(target, key, [=](int64_t position, const Words& words) {
         const auto whole = [&](int digits) { return std::floor(std::ldexp(1 + words.share(), digits - 1)); };
@@ -78,10 +92,12 @@ void fill_ties(const FillTarget& target, uint64_t key) {
 
 void fill_cancelling(const FillTarget& target, uint64_t key) {
     if (!is_floating(target.component)) return fill_randn(target, key);
-    // The same large number with either sign, and a small part of its own.
+    // The same large number with either sign, and a small part of its own. In one of four tensors the signs alternate
+    // seldom: the sums of parts are large.
+    const int64_t run = key % 4 == 1 ? 2'048 : 1;
     fill_from_words<double>(target, key, [=](int64_t position, const Words& words) {
-        const double large = 64.0 * static_cast<double>(1 + position / 2 % 7);
-        return (position % 2 == 0 ? large : -large) + words.with_sign(words.share());
+        const double large = 64.0 * static_cast<double>(1 + (position / (2 * run) * run + position % run) % 7);
+        return (position / run % 2 == 0 ? large : -large) + words.with_sign(words.share());
     });
 }
 

@@ -17,8 +17,9 @@ constexpr size_t kFreeFactors = 4;
 
 }  // namespace
 
-CoveringArray::CoveringArray(std::vector<size_t> levels, uint64_t seed, std::vector<size_t> deep)
-    : levels_(std::move(levels)), deep_(std::move(deep)), seed_(seed) {
+CoveringArray::CoveringArray(std::vector<size_t> levels, uint64_t seed, const std::vector<size_t>& deep,
+                             const std::vector<FactorTriple>& late)
+    : levels_(std::move(levels)), seed_(seed) {
     blocks_.resize(levels_.size() * levels_.size());
     size_t pairs = 0;
     for (size_t f = 0; f < levels_.size(); ++f) {
@@ -30,17 +31,24 @@ CoveringArray::CoveringArray(std::vector<size_t> levels, uint64_t seed, std::vec
     }
     open_.assign(pairs, 1);
     open_pairs_ = static_cast<int64_t>(pairs / 2);
-    size_t triples = 0;
-    for (size_t i = 0; i < deep_.size(); ++i) {
-        for (size_t j = i + 1; j < deep_.size(); ++j) {
-            for (size_t k = j + 1; k < deep_.size(); ++k) {
-                triple_blocks_.push_back({{deep_[i], deep_[j], deep_[k]}, triples});
-                triples += levels_[deep_[i]] * levels_[deep_[j]] * levels_[deep_[k]];
-            }
+    for (size_t i = 0; i < deep.size(); ++i) {
+        for (size_t j = i + 1; j < deep.size(); ++j) {
+            for (size_t k = j + 1; k < deep.size(); ++k) add_block(deep_, {deep[i], deep[j], deep[k]});
         }
     }
-    open_triples_.assign(triples, true);
-    count_of_open_triples_ = static_cast<int64_t>(triples);
+    for (const FactorTriple& factors : late) add_block(late_, factors);
+}
+
+void CoveringArray::add_block(Triples& triples, const FactorTriple& factors) const {
+    triples.blocks.push_back({factors, triples.open.size()});
+    size_t count = 1;
+    for (const size_t f : factors) {
+        count *= levels_[f];
+        const auto at = std::ranges::lower_bound(triples.factors, f);
+        if (at == triples.factors.end() || *at != f) triples.factors.insert(at, f);
+    }
+    triples.open.resize(triples.open.size() + count, true);
+    triples.count_of_open += static_cast<int64_t>(count);
 }
 
 uint64_t CoveringArray::draw() {
@@ -89,22 +97,23 @@ size_t CoveringArray::triple_of(const Block& block, const Combination& chosen) c
     return block.first + (chosen[f] * levels_[g] + chosen[g]) * levels_[h] + chosen[h];
 }
 
-int64_t CoveringArray::triples_with(const Combination& chosen, const std::vector<bool>& is_set, size_t f) const {
-    return std::ranges::count_if(triple_blocks_, [&](const Block& block) {
+int64_t CoveringArray::triples_with(const Triples& triples, const Combination& chosen, const std::vector<bool>& is_set,
+                                    size_t f) const {
+    return std::ranges::count_if(triples.blocks, [&](const Block& block) {
         const auto& factors = block.factors;
         return std::ranges::find(factors, f) != factors.end() &&
                std::ranges::all_of(factors, [&](size_t g) { return is_set[g]; }) &&
-               open_triples_[triple_of(block, chosen)];
+               triples.open[triple_of(block, chosen)];
     });
 }
 
-/// Begins with an open triple; the other deep factors follow, then the rest is plain or any.
-Combination CoveringArray::deep_candidate(int64_t& gain, bool is_plain) {
+/// Begins with an open triple; the other factors of triples follow, then the rest is plain or any.
+Combination CoveringArray::candidate_of(const Triples& triples, int64_t& gain, bool is_plain) {
     Combination chosen(levels_.size(), 0);
     std::vector<bool> is_set(levels_.size(), false);
-    size_t at = draw() % open_triples_.size();
-    while (!open_triples_[at]) at = (at + 1) % open_triples_.size();
-    const auto after = std::ranges::upper_bound(triple_blocks_, at, {}, &Block::first);
+    size_t at = draw() % triples.open.size();
+    while (!triples.open[at]) at = (at + 1) % triples.open.size();
+    const auto after = std::ranges::upper_bound(triples.blocks, at, {}, &Block::first);
     const Block& block = *std::prev(after);
     size_t rest = at - block.first;
     for (size_t i = block.factors.size(); i-- > 0;) {
@@ -114,7 +123,7 @@ Combination CoveringArray::deep_candidate(int64_t& gain, bool is_plain) {
         is_set[f] = true;
     }
     gain = 1;
-    for (const size_t f : deep_) {
+    for (const size_t f : triples.factors) {
         if (is_set[f]) continue;
         is_set[f] = true;
         int64_t best = -1;
@@ -122,7 +131,7 @@ Combination CoveringArray::deep_candidate(int64_t& gain, bool is_plain) {
         size_t level = first;
         for (size_t i = 0; i < levels_[f]; ++i) {
             chosen[f] = (first + i) % levels_[f];
-            const int64_t own = triples_with(chosen, is_set, f);
+            const int64_t own = triples_with(triples, chosen, is_set, f);
             if (own <= best) continue;
             best = own;
             level = chosen[f];
@@ -145,22 +154,25 @@ void CoveringArray::cover(const Combination& combination) {
             open_[pairs_at(g, f, combination[f]) + combination[g]] = 0;
         }
     }
-    for (const Block& block : triple_blocks_) {
-        const size_t at = triple_of(block, combination);
-        if (open_triples_[at]) --count_of_open_triples_;
-        open_triples_[at] = false;
+    for (Triples* triples : {&deep_, &late_}) {
+        for (const Block& block : triples->blocks) {
+            const size_t at = triple_of(block, combination);
+            if (triples->open[at]) --triples->count_of_open;
+            triples->open[at] = false;
+        }
     }
 }
 
 std::optional<Combination> CoveringArray::next() {
-    if (open_pairs_ == 0 && count_of_open_triples_ == 0) return {};
+    if (open_pairs_ == 0 && deep_.count_of_open == 0 && late_.count_of_open == 0) return {};
+    const Triples& triples = deep_.count_of_open > 0 ? deep_ : late_;
     const bool is_plain = made_++ % 2 == 1;
     Combination best;
     int64_t most = -1;
     // All candidates may miss the last open pairs: some of them come up sooner or later.
     for (int tried = 0; tried < kCandidates || (most == 0 && !is_plain); ++tried) {
         int64_t gain = 0;
-        Combination made = open_pairs_ > 0 ? candidate(gain, is_plain) : deep_candidate(gain, is_plain);
+        Combination made = open_pairs_ > 0 ? candidate(gain, is_plain) : candidate_of(triples, gain, is_plain);
         if (gain <= most) continue;
         most = gain;
         best = std::move(made);

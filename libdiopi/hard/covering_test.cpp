@@ -9,8 +9,9 @@ namespace diopi {
 
 namespace {
 
-std::vector<Combination> all_of(std::vector<size_t> levels, uint64_t seed, std::vector<size_t> deep = {}) {
-    CoveringArray array(std::move(levels), seed, std::move(deep));
+std::vector<Combination> all_of(std::vector<size_t> levels, uint64_t seed, const std::vector<size_t>& deep = {},
+                                const std::vector<FactorTriple>& late = {}) {
+    CoveringArray array(std::move(levels), seed, deep, late);
     std::vector<Combination> rows;
     while (auto row = array.next()) rows.push_back(std::move(*row));
     return rows;
@@ -57,6 +58,21 @@ TEST_CASE("a covering array with deep factors has every triple of their levels a
     for (const Combination& row : more) triples.insert({row[0], row[3], row[5]});
     CHECK(triples.size() == 3 * 8 * 5);
     CHECK(more.size() < 800);
+}
+
+TEST_CASE("the late triples of a covering array follow the deep ones") {
+    const std::vector<size_t> levels = {3, 10, 4, 8, 28, 5}, deep = {1, 3, 5};
+    const auto before = all_of(levels, 7, deep), rows = all_of(levels, 7, deep, {{0, 1, 3}, {0, 1, 2}});
+    REQUIRE(rows.size() > before.size());
+    CHECK(std::equal(before.begin(), before.end(), rows.begin()));
+    std::set<std::tuple<size_t, size_t, size_t>> first, second;
+    for (const Combination& row : rows) {
+        first.insert({row[0], row[1], row[3]});
+        second.insert({row[0], row[1], row[2]});
+    }
+    CHECK(first.size() == 3 * 10 * 8);
+    CHECK(second.size() == 3 * 10 * 4);
+    CHECK(rows.size() < before.size() + 100);
 }
 
 TEST_CASE("the first combinations cover the most pairs") {

@@ -45,7 +45,7 @@ constexpr std::array kRealValues = {"normal",         "exact sums", "special",  
                                     "near 1",         "denormal",   "rows of -inf"};
 constexpr std::array kWholeValues = {"normal",          "exact sums", "extremes",       "positive", "near the largest",
                                      "large",           "near 0",     "zeros and ones", "wide",     "near the smallest",
-                                     "the whole range", "normal",     "normal",         "normal",   "normal"};
+                                     "the whole range", "two bits",   "normal",         "normal",   "normal"};
 static_assert(kForms.size() == kDraftForms && kRealValues.size() == kWholeValues.size());
 
 /// The factors that decide which path a library takes: each triple of their levels occurs.
@@ -111,7 +111,7 @@ class HardOperator {
         Case all;
         all.suite = kHardSuite;
         all.op = op_;
-        return {levels_, all.key(seed_), kDeep};
+        return {levels_, all.key(seed_), kDeep, late_triples()};
     }
 
     /// The case of a combination; none if it means nothing.
@@ -176,6 +176,23 @@ class HardOperator {
     static constexpr size_t kSpecialValues = 2, kRowsOfInfinity = kRealValues.size() - 1;
     static constexpr int64_t kMostWritten = 4'096;
 
+    /// What a function does with a dtype may depend on one more choice, and on the kind of values where another dtype
+    /// or option is chosen.
+    [[nodiscard]] std::vector<FactorTriple> late_triples() const {
+        std::vector<FactorTriple> triples = {triple_of(Factor::kDtype, Factor::kOther, Factor::kValues),
+                                             triple_of(Factor::kDtype, Factor::kOther, Factor::kNumbers)};
+        if (rows_.size() < 2) return triples;
+        for (const Factor choice : {Factor::kOther, Factor::kForm, Factor::kPattern, Factor::kLayout,
+                                    Factor::kOtherLayout, Factor::kValues, Factor::kNumbers, Factor::kAbsent}) {
+            triples.push_back(triple_of(Factor::kRow, Factor::kDtype, choice));
+        }
+        return triples;
+    }
+
+    static FactorTriple triple_of(Factor a, Factor b, Factor c) {
+        return {static_cast<size_t>(a), static_cast<size_t>(b), static_cast<size_t>(c)};
+    }
+
     /// Whether elements of the first tensor share memory.
     static bool first_repeats(const Case& c) {
         if (c.tensors.empty() || c.tensors.front().specs.empty()) return false;
@@ -187,13 +204,14 @@ class HardOperator {
         return combination[static_cast<size_t>(factor)];
     }
 
-    /// The parameters of the combination, among those with other numbers or another pattern, that has the same tensors,
-    /// outputs of the same specs, and the fewest other parameters. Empty: there is none.
+    /// The parameters of the combination, among those with other numbers, another pattern or other absent arguments,
+    /// that has the same tensors, outputs of the same specs, and the fewest other parameters. Empty: there is none.
     [[nodiscard]] static std::vector<std::pair<std::string, Param>> other_params(const Row& row, Dtype dtype,
                                                                                  const Combination& combination,
                                                                                  const std::vector<CaseTensor>& tensors,
                                                                                  const Case& made) {
-        constexpr size_t kOtherNumbers = 3, kCandidates = kOtherNumbers + kPatterns - 1;
+        constexpr size_t kOtherNumbers = 3, kOtherPatterns = kPatterns - 1, kOtherAbsent = kMostAbsent - 1;
+        constexpr size_t kCandidates = kOtherNumbers + kOtherPatterns + kOtherAbsent;
         std::vector<std::pair<std::string, Param>> nearest;
         if (made.params.empty()) return nearest;
         const auto outputs = planned_outputs(made);
@@ -202,18 +220,28 @@ class HardOperator {
         size_t fewest = std::numeric_limits<size_t>::max();
         for (size_t k = 0; k < kCandidates && fewest > 1; ++k) {
             const size_t candidate = (static_cast<size_t>(made.index) + k) % kCandidates;
-            const bool is_number = candidate < kOtherNumbers;
             Combination other = combination;
-            size_t& changed = other[static_cast<size_t>(is_number ? Factor::kNumbers : Factor::kPattern)];
-            changed = is_number ? (changed + candidate + 1) % kNumbers
-                                : (changed + candidate - kOtherNumbers + 1) % kPatterns;
+            const auto change = [&](Factor factor, size_t by, size_t levels) {
+                size_t& changed = other[static_cast<size_t>(factor)];
+                changed = (changed + by + 1) % levels;
+            };
+            if (candidate < kOtherNumbers) {
+                change(Factor::kNumbers, candidate, kNumbers);
+            } else if (candidate < kOtherNumbers + kOtherPatterns) {
+                change(Factor::kPattern, candidate - kOtherNumbers, kPatterns);
+            } else {
+                change(Factor::kAbsent, candidate - kOtherNumbers - kOtherPatterns, kMostAbsent);
+            }
             Draft draft(row, dtype, other, kSizes);
             if (!shape_draft(draft)) continue;
             set_numbers(draft);
             if (draft.made().tensors != tensors) continue;
             const auto& params = draft.made().params;
-            const auto differing = static_cast<size_t>(std::ranges::count_if(
-                params, [&](const auto& param) { return std::ranges::find(made.params, param) == made.params.end(); }));
+            const auto missing = [](const auto& some, const auto& others) {
+                return static_cast<size_t>(std::ranges::count_if(
+                    some, [&](const auto& param) { return std::ranges::find(others, param) == others.end(); }));
+            };
+            const size_t differing = std::max(missing(params, made.params), missing(made.params, params));
             if (differing == 0 || differing >= fewest) continue;
             other_case.params = params;
             const auto others = planned_outputs(other_case);
@@ -521,6 +549,8 @@ class HardOperator {
                 return {Fill::kRandint, bottom, bottom + 100};
             case 10:
                 return {Fill::kRandint, bottom, top};
+            case 11:
+                return converts ? FillSpec{Fill::kRandn} : FillSpec{Fill::kTies};
             default:
                 return {Fill::kRandn};
         }

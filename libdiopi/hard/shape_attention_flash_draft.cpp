@@ -100,8 +100,9 @@ Shape laid_out(std::string_view layout, int64_t batch, int64_t length, int64_t h
 }
 
 void set_windows(Draft& draft) {
-    constexpr std::array<int64_t, kPatterns> kLeft = {-1, -1, 3, 5, 7, -1, 40, 0},
-                                             kRight = {-1, -1, -1, 2, -1, 4, 70, 0};
+    // Below 0 there is no bound; a causal mask goes before that to the right.
+    constexpr std::array<int64_t, kPatterns> kLeft = {-1, -1, 3, 5, 7, -2, 40, 0},
+                                             kRight = {-1, -1, -2, 2, 3, 4, 70, 0};
     const size_t p = draft.pattern();
     draft.set("is_causal", p == 1 || p == 4);
     draft.set("window_size_left", kLeft[p]);

@@ -148,6 +148,18 @@ using LayerNormBackward = diopiError_t (*)(diopiContextHandle_t, diopiTensorHand
                                            diopiConstTensorHandle_t, diopiConstTensorHandle_t, diopiConstTensorHandle_t,
                                            diopiConstTensorHandle_t, diopiSize_t);
 
+/// The bits of a call in bfloat16 stay switched on for the next one.
+diopiError_t wrong_after_bfloat16(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
+    static bool is_on = false;
+    if (input->dtype == Dtype::bfloat16) {
+        is_on = true;
+        return diopiSuccess;
+    }
+    if (!std::exchange(is_on, false)) return correct(ctx, out, input);
+    std::fill_n(out->data_as<float>(), out->numel(), 0.0F);
+    return diopiSuccess;
+}
+
 /// Gives the gradient of the bias only together with that of the input.
 diopiError_t needs_grad_input(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input, diopiTensorHandle_t grad_weight,
                               diopiTensorHandle_t grad_bias, diopiConstTensorHandle_t grad_output,
@@ -198,6 +210,8 @@ TEST_CASE("what a library keeps from earlier calls is seen, and named by the cal
                Contains("after a call with other strides at the same addresses: out: "));
     CHECK_THAT(failure_with(keeps_error<0>, plain_case()).reason,
                Contains("after a call with int8 in place of floating numbers: the call failed: "));
+    CHECK_THAT(failure_with(wrong_after_bfloat16, plain_case()).reason,
+               Contains("after a call with another floating dtype: out: "));
     CHECK_THAT(failure_with(of_one_thread, plain_case()).reason, Contains("after calls from another thread: out: "));
 }
 

@@ -83,6 +83,7 @@ class CaseSteps final : public Expectations {
     [[nodiscard]] Result<std::vector<ArgTensor>> gradients_for(const Step& forward) const;
     /// The baseline's expected values for one of its steps; each of the step's results must be among them.
     [[nodiscard]] Result<std::vector<ArgTensor>> stored(const Step& step, const std::vector<NamedTensor>& values) const;
+    void vary_numbers(Call& call) const;
     void lend_generators(Call& call);
     /// The call with the case's other parameters; none if it has none, or another one than `outputs` follow from them.
     [[nodiscard]] std::optional<Call> other_call(const Row& row, const std::vector<OutputSpec>& outputs) const;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <set>
 
 #include "cases/testing.hpp"
 
@@ -77,6 +78,27 @@ TEST_CASE("another call is consistent unless it has a saved result of the step's
                               Param{int64_t{1}}));
     CHECK_FALSE(is_consistent(make_case("softmax", {case_tensor("input", {3, 5})}, {{"dim", Param{int64_t{1}}}}),
                               Param{int64_t{0}}));
+}
+
+TEST_CASE("the numbers of hard cases have other dtypes that hold them, too", "[step]") {
+    const auto dtypes_of = [](double slope) {
+        Case c =
+            make_case("leaky_relu", {case_tensor("input", {3, 5}, Dtype::float16)}, {{"negative_slope", Param{slope}}});
+        c.suite = kHardSuite;
+        std::set<Dtype> dtypes;
+        for (c.index = 0; c.index < 100; ++c.index) {
+            auto steps = CaseSteps::create(c, 0, nullptr);
+            REQUIRE(steps.ok());
+            const auto step = (*steps)->plan("forward");
+            REQUIRE(step.ok());
+            const auto number = std::get<Scalar>(step->call["negative_slope"]);
+            CHECK(number.as_double() == slope);
+            dtypes.insert(number.dtype);
+        }
+        return dtypes;
+    };
+    CHECK(dtypes_of(0.25) == std::set{Dtype::float64, Dtype::float32, Dtype::float16});
+    CHECK(dtypes_of(0.1) == std::set{Dtype::float64});
 }
 
 }  // namespace diopi

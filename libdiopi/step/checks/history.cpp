@@ -145,21 +145,43 @@ std::optional<Call> with_half_the_rows(const Call& call) {
     return other;
 }
 
-/// Floating numbers as int8, which many functions refuse: what an error leaves behind may show, too. All memory is at
-/// least as large as the call's tensors. None: there are no floating numbers.
-std::optional<Call> with_another_dtype(const Call& call) {
+/// The floating tensors with the dtype that other_dtype(own) gives, in the memory of the call's tensors. None: no dtype
+/// differs.
+template <class OtherDtype>
+std::optional<Call> with_other_dtypes(const Call& call, const OtherDtype& other_dtype) {
     Call other = call;
     bool differs = false;
     for_each_tensor(other, [&](const Place&, TensorPtr& tensor) {
-        if (tensor->is_sparse() || !is_floating(tensor->dtype)) return;
-        const auto size = static_cast<int64_t>(size_of(tensor->dtype));
+        const Dtype dtype = other_dtype(tensor->dtype);
+        if (tensor->is_sparse() || dtype == tensor->dtype) return;
+        const size_t ratio = size_of(tensor->dtype) / size_of(dtype);
         tensor = std::make_shared<Tensor>(*tensor);
-        tensor->offset *= size;
-        tensor->dtype = Dtype::int8;
+        tensor->offset *= static_cast<int64_t>(ratio);
+        tensor->dtype = dtype;
         differs = true;
     });
     return differs ? std::optional(std::move(other)) : std::nullopt;
 }
+
+/// Another floating dtype whose elements are no larger.
+Dtype another_floating(Dtype dtype) {
+    switch (dtype) {
+        case Dtype::float64:
+            return Dtype::float32;
+        case Dtype::float32:
+        case Dtype::float16:
+            return Dtype::bfloat16;
+        case Dtype::bfloat16:
+            return Dtype::float16;
+        case Dtype::complex128:
+            return Dtype::complex64;
+        default:
+            return dtype;
+    }
+}
+
+/// Many functions refuse int8: what an error leaves behind may show, too.
+Dtype int8_for_floating(Dtype dtype) { return is_floating(dtype) ? Dtype::int8 : dtype; }
 
 /// The call on the same tensors with the numbers and options of `other`, a call of the same function.
 Call with_options_of(const Call& other, const Call& call) {
@@ -232,7 +254,8 @@ class HistoryCheck final : public StepCheck {
             {"a call with other strides at the same addresses", &HistoryCheck::after_other_strides},
             {"a call with half the rows at the same addresses", &HistoryCheck::after_half_the_rows},
             {"a call with other numbers or options", &HistoryCheck::after_other_options},
-            {"a call with int8 in place of floating numbers", &HistoryCheck::after_another_dtype},
+            {"a call with int8 in place of floating numbers", &HistoryCheck::after_int8},
+            {"a call with another floating dtype", &HistoryCheck::after_another_dtype},
             {"calls on another stream", &HistoryCheck::on_another_stream},
             {"calls from another thread", &HistoryCheck::from_another_thread},
             {"up to a thousand calls", &HistoryCheck::after_many_calls},
@@ -289,8 +312,12 @@ class HistoryCheck final : public StepCheck {
         return after(with_options_of(*other_call_, attempt.placed.call()), attempt, memory);
     }
 
+    Status after_int8(Attempt& attempt, const Memory& memory) {
+        return after(with_other_dtypes(attempt.placed.call(), int8_for_floating), attempt, memory);
+    }
+
     Status after_another_dtype(Attempt& attempt, const Memory& memory) {
-        return after(with_another_dtype(attempt.placed.call()), attempt, memory);
+        return after(with_other_dtypes(attempt.placed.call(), another_floating), attempt, memory);
     }
 
     Status on_another_stream(Attempt& attempt, const Memory& memory) {

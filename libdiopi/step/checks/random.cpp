@@ -1,4 +1,7 @@
-/// The numbers of a random operator follow their law; a third run has another seed.
+/// The numbers of a random operator follow their law; a third run has another seed or offset, a fourth one the state
+/// that the second one left.
+#include <fmt/format.h>
+
 #include <memory>
 #include <vector>
 
@@ -17,20 +20,50 @@ class RandomCheck final : public StepCheck {
 
     void judge(StepUnderTest& test, Findings& findings) override {
         if (test.second == nullptr) return;
-        Step reseeded = test.step;
-        std::vector<std::unique_ptr<Generator>> others;
-        for (Value& value : reseeded.call.args) {
+        // What is not among the low 32 bits counts, too.
+        struct Change {
+            const char* state;
+            Generator (*apply)(const Generator&);
+        };
+        constexpr Change kChanges[] = {{"seed",
+                                        [](const Generator& own) {
+                                            return Generator{~own.seed, own.offset};
+                                        }},
+                                       {"seed",
+                                        [](const Generator& own) {
+                                            return Generator{own.seed ^ uint64_t{1} << 40, own.offset};
+                                        }},
+                                       {"offset", [](const Generator& own) {
+                                            return Generator{own.seed, own.offset + (uint64_t{1} << 40)};
+                                        }}};
+        const Change& change = kChanges[setup_.rules.addresses.value_or(0) % std::size(kChanges)];
+        auto other = run_from(test, fmt::format("with another {}", change.state),
+                              [&](const Generator& own, size_t) { return change.apply(own); });
+        if (!other.ok()) return findings.fail(other.error());
+        const auto left = test.second->placed.generators();
+        auto next = run_from(test, "from the next state", [&](const Generator&, size_t i) { return *left[i]; });
+        if (!next.ok()) return findings.fail(next.error());
+        findings.fail(check_random(test, {other->placed, change.state, next->placed}, setup_.context()));
+        setup_.context().release();
+    }
+
+ private:
+    /// Runs the step with other states of its generators: state_of(own, position among all of them).
+    template <class StateOf>
+    Result<Attempt> run_from(const StepUnderTest& test, const std::string& which, const StateOf& state_of) {
+        Step changed = test.step;
+        std::vector<std::unique_ptr<Generator>> states;
+        for (Value& value : changed.call.args) {
             for_each_generator(value, [&](diopiGeneratorHandle_t& handle) {
-                others.push_back(std::make_unique<Generator>(Generator{~handle->seed, handle->offset}));
-                handle = others.back().get();
+                states.push_back(std::make_unique<Generator>(state_of(*handle, states.size())));
+                handle = states.back().get();
             });
         }
-        const std::string words = "the run with another seed failed: ";
-        auto third = setup_.attempts.another(reseeded);
-        if (!third.ok()) return findings.fail(behind(words, third.error()));
-        if (!third->outcome.ok()) return findings.fail(behind(words, third->outcome));
-        findings.fail(check_random(test, third->placed, setup_.context()));
-        setup_.context().release();
+        const std::string words = "the run " + which + " failed: ";
+        auto attempt = setup_.attempts.another(changed);
+        if (!attempt.ok()) return behind(words, attempt.error());
+        if (!attempt->outcome.ok()) return behind(words, attempt->outcome);
+        return attempt;
     }
 };
 
