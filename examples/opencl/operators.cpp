@@ -1,6 +1,7 @@
 /// The operators: each reads its tensors' layouts, finds their buffers, and enqueues one kernel. float32 only.
 #include <algorithm>
 #include <array>
+#include <iterator>
 
 #include "device.hpp"
 
@@ -129,7 +130,10 @@ diopiError_t binary(diopiContextHandle_t ctx, const char* kernel, diopiTensorHan
 }
 
 double number(const diopiScalar_t* scalar) {
-    const bool is_floating = scalar->stype == diopi_dtype_float32 || scalar->stype == diopi_dtype_float64;
+    constexpr diopiDtype_t kFloating[] = {diopi_dtype_float16, diopi_dtype_bfloat16, diopi_dtype_float32,
+                                          diopi_dtype_float64};
+    const bool is_floating =
+        std::find(std::begin(kFloating), std::end(kFloating), scalar->stype) != std::end(kFloating);
     return is_floating ? scalar->fval : static_cast<double>(scalar->ival);
 }
 

@@ -1,5 +1,7 @@
 /// add, mul, maximum, neg and sqrt, with the in-place functions of the standard.
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "tensor.hpp"
 
@@ -8,7 +10,10 @@ using namespace vendor;
 namespace {
 
 double number(const diopiScalar_t* scalar) {
-    const bool is_floating = scalar->stype == diopi_dtype_float32 || scalar->stype == diopi_dtype_float64;
+    constexpr diopiDtype_t kFloating[] = {diopi_dtype_float16, diopi_dtype_bfloat16, diopi_dtype_float32,
+                                          diopi_dtype_float64};
+    const bool is_floating =
+        std::find(std::begin(kFloating), std::end(kFloating), scalar->stype) != std::end(kFloating);
     return is_floating ? scalar->fval : static_cast<double>(scalar->ival);
 }
 

@@ -384,6 +384,9 @@ class Calling {
             return;
         }
         at::Tensor out = borrow(handle(parameter));
+        // native_dropout draws a flag for each element.
+        TORCH_CHECK_NOT_IMPLEMENTED(out.numel() == result.numel(), "ATen's ", arg(parameter).name, " has ",
+                                    result.numel(), " elements, and ", out.numel(), " are wanted");
         out.copy_(out.sizes() == result.sizes() ? result : result.reshape(out.sizes()));
     }
 
