@@ -326,11 +326,9 @@ class Calling {
         generator_ = static_cast<diopiGeneratorHandle_t>(const_cast<void*>(at(parameter).pointer));
         TORCH_CHECK(diopiGeneratorGetSeedAndOffset(generator_, &seed_, &offset_) == diopiSuccess,
                     "the generator has no seed");
-        // PyTorch's generator of the processor uses the low 32 bits of a seed: each bit of the state changes them.
-        uint64_t mixed = seed_ ^ (offset_ * 0x9E3779B97F4A7C15u);
-        mixed = (mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9u;
-        mixed = (mixed ^ (mixed >> 27)) * 0x94D049BB133111EBu;
-        return mixed ^ (mixed >> 31);
+        // PyTorch's generator of the processor uses the low 32 bits of a seed: the high ones change them.
+        const uint64_t state = seed_ ^ (offset_ * 0x9E3779B97F4A7C15u);
+        return state ^ ((state >> 32) * 0x9E3779B1u);
     }
 
     /// PyTorch's own generator. Devices of other libraries may have none.
