@@ -30,7 +30,8 @@ struct DistributionCheck {
 
 /// Below this p-value a test fails.
 inline constexpr double kLeastPValue = 1e-4;
-/// Of thousands of samples some have such a p-value by chance; below this one none has.
+/// A p-value between this one and kLeastPValue occurs by chance in a few of thousands of samples; a smaller one does
+/// not.
 inline constexpr double kLeastPValueOfAll = 1e-10;
 /// With fewer elements only the range is checked.
 inline constexpr int64_t kLeastSample = 20;

@@ -176,8 +176,8 @@ class HardOperator {
     static constexpr size_t kSpecialValues = 2, kRowsOfInfinity = kRealValues.size() - 1;
     static constexpr int64_t kMostWritten = 4'096;
 
-    /// What a function does with a dtype may depend on one more choice, and on the kind of values where another dtype
-    /// or option is chosen.
+    /// A library may choose its path by the function, the dtype and one more factor. A conversion may be wrong for one
+    /// dtype beside another one, and for one kind of values.
     [[nodiscard]] std::vector<FactorTriple> late_triples() const {
         std::vector<FactorTriple> triples = {triple_of(Factor::kDtype, Factor::kOther, Factor::kValues),
                                              triple_of(Factor::kDtype, Factor::kOther, Factor::kNumbers)};

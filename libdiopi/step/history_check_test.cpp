@@ -148,7 +148,7 @@ using LayerNormBackward = diopiError_t (*)(diopiContextHandle_t, diopiTensorHand
                                            diopiConstTensorHandle_t, diopiConstTensorHandle_t, diopiConstTensorHandle_t,
                                            diopiConstTensorHandle_t, diopiSize_t);
 
-/// The bits of a call in bfloat16 stay switched on for the next one.
+/// A call in bfloat16 leaves a switch on, which makes the next call wrong.
 diopiError_t wrong_after_bfloat16(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
     static bool is_on = false;
     if (input->dtype == Dtype::bfloat16) {

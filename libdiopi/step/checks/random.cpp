@@ -20,25 +20,17 @@ class RandomCheck final : public StepCheck {
 
     void judge(StepUnderTest& test, Findings& findings) override {
         if (test.second == nullptr) return;
-        // What is not among the low 32 bits counts, too.
+        // Some libraries use only the low 32 bits of a seed or an offset.
         struct Change {
             const char* state;
-            Generator (*apply)(const Generator&);
+            uint64_t seed_bits, offset;
         };
-        constexpr Change kChanges[] = {{"seed",
-                                        [](const Generator& own) {
-                                            return Generator{~own.seed, own.offset};
-                                        }},
-                                       {"seed",
-                                        [](const Generator& own) {
-                                            return Generator{own.seed ^ uint64_t{1} << 40, own.offset};
-                                        }},
-                                       {"offset", [](const Generator& own) {
-                                            return Generator{own.seed, own.offset + (uint64_t{1} << 40)};
-                                        }}};
+        constexpr uint64_t kHigh = uint64_t{1} << 40;
+        constexpr Change kChanges[] = {{"seed", ~uint64_t{0}, 0}, {"seed", kHigh, 0}, {"offset", 0, kHigh}};
         const Change& change = kChanges[setup_.rules.addresses.value_or(0) % std::size(kChanges)];
-        auto other = run_from(test, fmt::format("with another {}", change.state),
-                              [&](const Generator& own, size_t) { return change.apply(own); });
+        auto other = run_from(test, fmt::format("with another {}", change.state), [&](const Generator& own, size_t) {
+            return Generator{own.seed ^ change.seed_bits, own.offset + change.offset};
+        });
         if (!other.ok()) return findings.fail(other.error());
         const auto left = test.second->placed.generators();
         auto next = run_from(test, "from the next state", [&](const Generator&, size_t i) { return *left[i]; });
