@@ -3,9 +3,10 @@
 
 Parts, in their order:
   runtime                            the runtime suite
-  operators                          all operator cases, with every check
+  operators                          the standard's cases of all operators, with every check
+  hard                               the generated ones of level 2 (docs/hard-cases.md)
   strided empty zero_dim nhwc special
-                                     the same as variants (docs/variants.md)
+                                     the standard's as variants (docs/variants.md)
   tf32                               products and convolutions with --impl cuda+tf32
   random                             random operators against the cpu backend: the same numbers for the same seed
   wide                               a sample over more than 2^31 elements of memory, in one worker
@@ -39,8 +40,8 @@ import time
 import schema_rows
 
 SCRIPTS = pathlib.Path(__file__).resolve().parent
-VARIANTS = {"operators": [], "strided": ["--strided"], "empty": ["--empty"], "zero_dim": ["--zero-dim"],
-            "nhwc": ["--nhwc"], "special": ["--fill", "special"]}
+SUITES = {"operators": ["--level", "1"], "hard": ["--case", "hard/*"], "strided": ["--strided"],
+          "empty": ["--empty"], "zero_dim": ["--zero-dim"], "nhwc": ["--nhwc"], "special": ["--fill", "special"]}
 QUICK_SHARE = 20
 QUICK_SHARD = f"{QUICK_SHARE}/{QUICK_SHARE}"  # the first one has only the most expensive case
 MODELS = ["resnet50", "llama", "swin_transformer"]
@@ -182,7 +183,7 @@ def runtime(machine):
 def suite(name):
     def part(machine):
         shard = ["--shard", QUICK_SHARD] if machine.quick else []
-        yield name, Step([machine.test(name, *VARIANTS[name], *shard)], some_passed)
+        yield name, Step([machine.test(name, *SUITES[name], *shard)], some_passed)
 
     return part
 
@@ -190,7 +191,7 @@ def suite(name):
 def tf32(machine):
     impl = machine.impl + "+tf32" if machine.is_gpu else machine.impl
     names = QUICK_TF32 if machine.quick else TF32
-    yield "tf32", Step([machine.test(f"tf32_{op}", "--fname", op, impl=impl) for op in names], some_passed)
+    yield "tf32", Step([machine.test(f"tf32_{op}", "--fname", op, "--level", 1, impl=impl) for op in names], some_passed)
 
 
 def models(machine):
@@ -204,11 +205,11 @@ def results_of(journal):
 
 
 def all_cases(machine):
-    """All operator cases, from a run on a device that has no operator."""
+    """The standard's cases of all operators, from a run on a device that has no operator."""
     journal = machine.out / "listing" / "journal.jsonl"
     if not journal.exists():
         pathlib.Path("nothing.json").write_text('{"operators": ["none"]}')
-        command = machine.test("listing", "--sim-config", "nothing.json", impl="sim")
+        command = machine.test("listing", "--level", 1, "--sim-config", "nothing.json", impl="sim")
         code = run(command, "listing.txt", machine.limit, {})
         if not journal.exists():
             raise NotDone(f"the cases cannot be listed (listing.txt): exit code {code}")
@@ -245,13 +246,19 @@ def sample_of(machine, part):
 
 
 def random_numbers(machine):
+    """The cases that the backend has, then the same ones on the cpu backend."""
     cases = [result["case"] for result in all_cases(machine) if result["op"] in RANDOM]
     if not cases:
         raise NotDone("there are no cases of random operators")
     if machine.quick:
         cases = cases[::QUICK_SHARE]
-    commands = [machine.test(f"random_{impl}", "--checks", "none", "--record", f"random_{side}.json", "--record-values",
-                             "--in-order", *cases, impl=impl) for side, impl in (("a", machine.impl), ("b", "cpu"))]
+
+    yield "random", Step([machine.test("random", "--in-order", *cases)], some_passed)
+    cases = [result["case"] for result in results_of(machine.out / "random" / "journal.jsonl")[1]
+             if result["verdict"] == "passed"]
+    commands = [machine.test(f"random_{side}", "--checks", "none", "--record", f"random_{side}.json",
+                             "--record-values", "--in-order", *cases, impl=impl)
+                for side, impl in (("a", machine.impl), ("b", "cpu"))]
     compared = machine.diopi("compare", "--capture", "random_a.json", "--with", "random_b.json", "--tolerance", "0")
 
     def judge(text):
@@ -259,7 +266,7 @@ def random_numbers(machine):
             raise Failed(last_line(text))
         return last_line(text)
 
-    yield "random", Step([*commands, compared], judge)
+    yield "random_same", Step([*commands, compared], judge)
 
 
 def wide(machine):
@@ -376,7 +383,7 @@ def bench(machine):
     yield "bench", Step([command + (["--quick"] if machine.quick else []) + [str(machine.path)]])
 
 
-PARTS = {"runtime": runtime, **{name: suite(name) for name in VARIANTS}, "tf32": tf32, "random": random_numbers,
+PARTS = {"runtime": runtime, **{name: suite(name) for name in SUITES}, "tf32": tf32, "random": random_numbers,
          "wide": wide, "exported": exported, "models": models, "memcheck": sanitizer("memcheck"),
          "racecheck": sanitizer("racecheck"), "profile": profile, "bench": bench}
 FOR_A_GPU = ("memcheck", "racecheck")

@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
+#include <vector>
 
 #include "kernels/cuda/conv_library.hpp"
+#include "kernels/cuda/element/nest.hpp"
 #include "kernels/cuda/operators.hpp"
 #include "kernels/cuda/product/copies.hpp"
 #include "kernels/cuda/product/sums.hpp"
@@ -36,12 +38,16 @@ struct Moving : Images {
         return true;
     }
     [[nodiscard]] bool has_channels_last() const { return is_dense(true) && !is_dense(false); }
-    /// The same sizes in new memory.
-    [[nodiscard]] diopiError_t move(diopiContextHandle_t ctx, Dtype to, bool channels_last) {
+    /// Whether the library takes it as it is.
+    [[nodiscard]] bool has_form(const Convolution& c) const {
+        return dtype == c.dtype && is_dense(c.channels_last) && is_aligned(data, kConvAlignment);
+    }
+    /// The same sizes in new memory, which is aligned to more than the library needs.
+    [[nodiscard]] diopiError_t move(diopiContextHandle_t ctx, const Convolution& c) {
         const int64_t size[] = {numel()};
         View made;
-        const diopiError_t error = require(ctx, size, to, made);
-        data = made.data, dtype = to, strides = dense_strides(channels_last);
+        const diopiError_t error = require(ctx, size, c.dtype, made);
+        data = made.data, dtype = c.dtype, strides = dense_strides(c.channels_last);
         return error;
     }
 };
@@ -59,78 +65,103 @@ Dtype compute_dtype(std::initializer_list<Dtype> dtypes, Dtype input) {
     return is_one ? input : Dtype::float32;
 }
 
-/// How many images the library can count at a time; 0: not even one.
+/// How many images the library can count at a time, so that each part is aligned like the first one; 0: not even one.
 int64_t images_per_call(const ConvShape& s) {
-    return kMostElements / std::max(s.channels * s.area(), s.out_channels * s.out_area());
+    constexpr int64_t kAligned = kConvAlignment / 2;  // elements of the smallest dtype
+    const int64_t most = kMostElements / std::max(s.channels * s.area(), s.out_channels * s.out_area());
+    return most >= s.count || most < kAligned ? most : most / kAligned * kAligned;
 }
 
-/// Chooses dtype and layout: the channels stay last where input or weight have them so and the library supports it.
-diopiError_t choose_form(std::string_view op, const Problem& p, std::initializer_list<Dtype> dtypes, Convolution& c) {
+/// The forms in which the library may take a pass, the fastest first: the channels stay last where input or weight have
+/// them so. In float32 it takes what it refuses in a half dtype.
+std::vector<Convolution> forms_of(ConvPass pass, const Problem& p, std::initializer_list<Dtype> dtypes, bool has_bias) {
+    Convolution c;
+    c.pass = pass, c.shape = p.shape;
     c.dtype = compute_dtype(dtypes, p.input.dtype);
-    const bool adds_calls = c.pass == ConvPass::kWeightGradient && images_per_call(c.shape) < c.shape.count;
+    const bool adds_calls = pass == ConvPass::kWeightGradient && images_per_call(c.shape) < c.shape.count;
     if (adds_calls && is_half(c.dtype)) c.dtype = Dtype::float32;  // the sum is rounded once
+    const auto addend = [&] { return is_half(c.dtype) ? ConvAddend::kBias : ConvAddend::kOld; };
+    if (has_bias) c.addend = addend();
+    std::vector<Convolution> forms;
     c.channels_last = c.dtype != Dtype::float64 && (p.input.has_channels_last() || p.weight.has_channels_last());
-    if (c.channels_last) {
-        const diopiError_t error = find_convolution(op, c);
-        if (error != diopiNoImplement) return error;
-        forget_failure();
-        c.channels_last = false;
-    }
-    return diopiSuccess;
+    if (c.channels_last) forms.push_back(c);
+    c.channels_last = false;
+    forms.push_back(c);
+    if (!is_half(c.dtype)) return forms;
+    c.dtype = Dtype::float32;
+    if (has_bias) c.addend = addend();
+    forms.push_back(c);
+    return forms;
 }
 
 /// One pass: operands are brought into its form, and the result out of it.
 class Pass {
  public:
-    Pass(diopiContextHandle_t ctx, std::string_view op, const Problem& p, const Convolution& c)
-        : ctx_(ctx), op_(op), c_(c), input_(p.input), weight_(p.weight), out_(p.out) {}
+    Pass(diopiContextHandle_t ctx, std::string_view op, const Problem& p)
+        : ctx_(ctx), op_(op), input_(p.input), weight_(p.weight), out_(p.out) {}
 
-    /// `result` is written instead of the problem's own tensor. The library may refuse a layout with the channels last
-    /// that it proposed: then the channels are moved.
-    [[nodiscard]] diopiError_t run(const Moving& result, const View* bias) {
-        const diopiError_t error = run_in_form(result, bias);
-        if (error != diopiNoImplement || !c_.channels_last) return error;
-        forget_failure();
-        c_.channels_last = false;
-        return run_in_form(result, bias);
+    /// `result` is written instead of the problem's own tensor. `bias` has a number for each channel, or is null. A
+    /// form that the library refuses, also where it had proposed it, gives way to the next.
+    [[nodiscard]] diopiError_t run(const std::vector<Convolution>& forms, const Moving& result,
+                                   const View* bias) const {
+        diopiError_t error = diopiNoImplement;
+        for (const Convolution& form : forms) {
+            forget_failure();
+            error = find_convolution(op_, form);
+            if (error == diopiSuccess) error = run_in_form(form, result, bias);
+            if (error != diopiNoImplement) break;
+        }
+        return error;
     }
 
  private:
-    [[nodiscard]] diopiError_t run_in_form(const Moving& result, const View* bias) {
-        Moving& written = c_.pass == ConvPass::kForward ? out_ : c_.pass == ConvPass::kInputGradient ? input_ : weight_;
+    [[nodiscard]] diopiError_t run_in_form(const Convolution& c, const Moving& result, const View* bias) const {
+        Moving input = input_, weight = weight_, out = out_;
+        Moving& written = c.pass == ConvPass::kForward ? out : c.pass == ConvPass::kInputGradient ? input : weight;
         written = result;
-        for (Moving* x : {&input_, &weight_, &out_}) {
-            if (x->dtype == c_.dtype && x->is_dense(c_.channels_last)) continue;
+        for (Moving* x : {&input, &weight, &out}) {
+            if (x->has_form(c)) continue;
             const Moving given = *x;
-            diopiError_t error = x->move(ctx_, c_.dtype, c_.channels_last);
+            diopiError_t error = x->move(ctx_, c);
             if (error == diopiSuccess && x != &written) error = assign(ctx_, op_, x->view(), given.view());
             if (error != diopiSuccess) return error;
         }
-        diopiError_t error = bias == nullptr ? diopiSuccess : assign(ctx_, op_, written.view(), *bias);
-        if (error == diopiSuccess) error = run_chunks(bias == nullptr ? 0 : 1);
+        View run_of_bias;
+        diopiError_t error = diopiSuccess;
+        if (c.addend == ConvAddend::kBias) error = copy_as(ctx_, op_, *bias, c.dtype, run_of_bias);
+        if (c.addend == ConvAddend::kOld) error = assign(ctx_, op_, written.view(), *bias);
+        if (error == diopiSuccess) {
+            error = run_chunks(c, {input.data, weight.data, out.data, run_of_bias.data}, weight.numel());
+        }
         if (error != diopiSuccess || written.data == result.data) return error;
         return assign(ctx_, op_, result.view(), written.view());
     }
 
     /// Runs the library on as many images at a time as it can count.
-    [[nodiscard]] diopiError_t run_chunks(double beta) {
-        const ConvShape& s = c_.shape;
-        const int64_t of_input = s.channels * s.area(), of_out = s.out_channels * s.out_area();
+    [[nodiscard]] diopiError_t run_chunks(const Convolution& c, const ConvData& data, int64_t weights) const {
+        const ConvShape& s = c.shape;
+        const auto item_size = static_cast<int64_t>(size_of(c.dtype));
+        const int64_t of_input = s.channels * s.area() * item_size, of_out = s.out_channels * s.out_area() * item_size;
         const int64_t most = std::min(s.count, images_per_call(s));
-        if (most == 0 || weight_.numel() > kMostElements) {
+        if (most == 0 || weights > kMostElements) {
             return fail(diopiNoImplement, std::string(op_) + ": an image or the weight has more than " +
                                               std::to_string(kMostElements) +
                                               " elements, which cuDNN cannot count: split it");
         }
         for (int64_t first = 0; first < s.count; first += most) {
-            Convolution chunk = c_;
+            Convolution chunk = c;
             chunk.shape.count = std::min(most, s.count - first);
-            const auto at = [&](const Moving& x, int64_t image) {
-                return x.data + first * image * static_cast<int64_t>(size_of(c_.dtype));
-            };
-            const bool adds = first > 0 && c_.pass == ConvPass::kWeightGradient;
-            const diopiError_t error =
-                convolve(ctx_, op_, chunk, at(input_, of_input), weight_.data, at(out_, of_out), adds ? 1 : beta);
+            ConvData at = data;
+            at.input = static_cast<std::byte*>(data.input) + first * of_input;
+            at.out = static_cast<std::byte*>(data.out) + first * of_out;
+            if (first > 0 && c.pass == ConvPass::kWeightGradient) chunk.addend = ConvAddend::kOld;
+            for (const void* start : {at.input, at.weight, at.out}) {
+                if (is_aligned(start, kConvAlignment)) continue;
+                return fail(diopiNoImplement, std::string(op_) +
+                                                  ": an operand, or one of its images, does not start at "
+                                                  "a multiple of 16 bytes: split the batch");
+            }
+            const diopiError_t error = convolve(ctx_, op_, chunk, at);
             if (error != diopiSuccess) return error;
         }
         return diopiSuccess;
@@ -138,7 +169,6 @@ class Pass {
 
     diopiContextHandle_t ctx_;
     std::string_view op_;
-    Convolution c_;
     Moving input_, weight_, out_;
 };
 
@@ -182,11 +212,10 @@ diopiError_t convolution(diopiContextHandle_t ctx, std::string_view op, size_t s
     if (y.numel == 0) return diopiSuccess;
     const Problem p{shape, Moving(sides, x), Moving(sides, w), Moving(sides, y)};
     if (shape.is_empty()) return added ? assign(ctx, op, p.out.view(), added->view) : assign_zero(ctx, op, y);
-    Convolution c;
-    c.shape = shape;
-    error = choose_form(op, p, {w.dtype, y.dtype, added ? added->view.dtype : x.dtype}, c);
-    if (error != diopiSuccess) return error;
-    return Pass(ctx, op, p, c).run(p.out, added ? &added->view : nullptr);
+    const View* addend = added ? &added->view : nullptr;
+    const auto forms =
+        forms_of(ConvPass::kForward, p, {w.dtype, y.dtype, added ? addend->dtype : x.dtype}, added.has_value());
+    return Pass(ctx, op, p).run(forms, p.out, addend);
 }
 
 diopiError_t convolution_backward(diopiContextHandle_t ctx, std::string_view op, size_t sides,
@@ -211,10 +240,8 @@ diopiError_t convolution_backward(diopiContextHandle_t ctx, std::string_view op,
         if (written.numel == 0) return diopiSuccess;
         if (shape.is_empty()) return assign_zero(ctx, op, written);
         const Problem p{shape, Moving(sides, x), Moving(sides, w), Moving(sides, g)};
-        Convolution c;
-        c.pass = pass, c.shape = shape;
-        const diopiError_t failed = choose_form(op, p, {w.dtype, g.dtype, written.dtype}, c);
-        return failed == diopiSuccess ? Pass(ctx, op, p, c).run(Moving(sides, written), nullptr) : failed;
+        const auto forms = forms_of(pass, p, {w.dtype, g.dtype, written.dtype}, false);
+        return Pass(ctx, op, p).run(forms, Moving(sides, written), nullptr);
     };
     error = run(ConvPass::kInputGradient, grad_input);
     return error == diopiSuccess ? run(ConvPass::kWeightGradient, grad_weight) : error;

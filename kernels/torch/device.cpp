@@ -44,6 +44,9 @@ void load(const std::string& path) {
     TORCH_CHECK(false, "cannot load ", why == nullptr ? path : why);
 }
 
+/// PyTorch makes a device ready in the first factory function that names it; its allocator alone does not.
+void make_ready(c10::Device device) { at::empty({0}, at::TensorOptions(at::kByte).device(device)); }
+
 /// Loads DIOPI_TORCH_LIBRARIES, and chooses DIOPI_TORCH_DEVICE if PyTorch has it.
 void choose() {
     std::string paths = setting("DIOPI_TORCH_LIBRARIES");
@@ -63,6 +66,7 @@ void choose() {
         if (!device.has_index()) device.set_index(0);
         TORCH_CHECK(device.index() < count, "DIOPI_TORCH_DEVICE=", text, ": there are ", count,
                     " devices of this kind");
+        make_ready(device);
     }
     chosen() = device;
 }

@@ -49,13 +49,13 @@ class CudaOnHostTest(ProgramTest):
         for variant in ([], ["--strided"], ["--empty"], ["--nhwc"], ["--fill", "special"], ["--jobs", "1"]):
             self.own_cases("products.json", 15, *variant)
 
-    def test_convolutions_whose_layout_the_library_refuses_take_another(self):
-        """cuDNN may refuse channels that come last in a descriptor, in the query, or only when the algorithm runs."""
-        for step in ("describe", "propose", "run"):
-            with self.subTest(refused=step):
+    def test_convolutions_that_the_library_refuses_take_another_form(self):
+        """cuDNN may refuse channels that come last, or a half dtype, in the graph, in the plan, or only when it runs."""
+        for refused in ("nhwc:describe", "nhwc:plan", "nhwc:run", "half:describe", "half:run"):
+            with self.subTest(refused=refused):
                 run = self.expect(0, "test", "--impl", LIBRARY, "--cases",
                                   SOURCE / "tests" / "cuda_on_host" / "products.json", "--fname", "conv2d", "--nhwc",
-                                  "--json", env={"CUDA_ON_HOST_REFUSES_NHWC": step})
+                                  "--json", env={"CUDA_ON_HOST_REFUSES": refused})
                 self.assertGreater(run.json["counts"]["passed"], 5, run.json["counts"])
                 self.assertEqual(run.json["counts"]["not_implemented"], 0)
 

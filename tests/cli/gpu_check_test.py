@@ -150,12 +150,13 @@ class GpuCheckTest(ProgramTest):
     def test_all_parts_run_in_their_order_and_are_ok(self):
         self.assertEqual(self.check(torch=2e-3, median=1e-9), 0, self.text)
         steps = list(self.lines)
-        order = ["runtime", "operators", "strided", "empty", "zero_dim", "nhwc", "special", "tf32", "random", "wide",
+        order = ["runtime", "operators", "hard", "strided", "empty", "zero_dim", "nhwc", "special", "tf32", "random",
+                 "random_same", "wide",
                  "exported", "resnet50", "llama", "swin_transformer", "memcheck_control", "memcheck",
                  "racecheck_control", "racecheck", "profile_roofs", "profile_add", "profile_products", "profile_cold",
                  "profile_trace", "profile_step", "bench"]
         self.assertEqual([step for step in steps if step in order], order, self.text)
-        self.assertIn("25 of 25 steps are ok", self.text)
+        self.assertIn("27 of 27 steps are ok", self.text)
         self.assertIn("Device of 139 GiB", (self.folder / "gpu_check/table.txt").read_text())
         asked = [arguments for name, arguments, *_ in self.notes if name == "diopi"]
         for wanted in ("--strided", "--empty", "--zero-dim", "--wide", "cuda+tf32", "--nhwc", "cold",
@@ -269,8 +270,14 @@ class GpuCheckTest(ProgramTest):
 
     def test_random_numbers_must_be_compared_and_equal(self):
         self.assertEqual(self.check("--only", "random"), 0, self.text)
+        cases = {arguments[arguments.index("--run") + 1]: arguments[arguments.index("--in-order") + 1:]
+                 for name, arguments, *_ in self.notes if "--in-order" in arguments}
+        self.assertEqual(cases["random"], ["ops/normal_.normal_.4"])
+        for side in "ab":  # those that passed
+            self.assertEqual(len(cases[f"random_{side}"]), 5, "the stand-in's journal has five")
         for said in ("5 calls on a and b: 1 of 5 tensors differ.", "0 calls on a and b: 0 of 0 tensors differ."):
             self.assertEqual(self.check("--only", "random", compare=said), 1, self.text)
+            self.assertEqual([self.result("random"), self.result("random_same")], ["ok", "failed"])
 
     def test_a_trace_without_kernels_is_a_failure(self):
         self.assertEqual(self.check("--only", "profile"), 0, self.text)
@@ -326,7 +333,7 @@ class RealProgramTest(ProgramTest):
     def test_the_command_lines_are_those_of_the_program(self):
         out = self.gpu_check("--impl", "cpu", "--quick", "--build-dir", BINARY.parents[1], "--only",
                              "runtime,random,exported,wide")
-        self.assertIn("4 of 4 steps are ok", out)
+        self.assertIn("5 of 5 steps are ok", out)
         # The output that was cut off has been parsed.
         out = self.gpu_check("--impl", "cpu", "--quick", "--build-dir", BINARY.parents[1], "--only", "profile",
                              "--limit", "2", code=1)

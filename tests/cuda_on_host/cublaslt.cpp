@@ -309,6 +309,7 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc
     if (algorithm.workspace > bytes || (algorithm.workspace > 0 && workspace == nullptr)) {
         return invalid(kName, "too little workspace");
     }
+    if (reinterpret_cast<uintptr_t>(workspace) % 256 != 0) return invalid(kName, "the workspace is not aligned");
     if (algorithm.workspace > 0) std::memset(workspace, 0xa5, algorithm.workspace);
     if (d.compute == CUBLAS_COMPUTE_64F) {
         compute(d, problem, *static_cast<const double*>(alpha), a, of(of_a), b, of(of_b),

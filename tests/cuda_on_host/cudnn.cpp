@@ -1,5 +1,5 @@
-/// The part of cuDNN that the backend uses, on the host: its older interface for convolutions of two and three sides.
-/// Descriptors have five sizes: with two sides the third size, a depth, is 1.
+/// The part of cuDNN that the backend uses, on the host: graphs of one convolution of two or three sides, to which a
+/// bias may be added. Tensors have five sizes: with two sides the third size, a depth, is 1.
 #include "tests/cuda_on_host/library.hpp"
 
 #if __has_include(<cudnn.h>)
@@ -8,26 +8,13 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <string_view>
+#include <map>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "kernels/cuda/libraries/handle.cuh"
 
-struct cudnnTensorStruct {
-    cudnnDataType_t type;
-    int sizes[5], steps[5];
-};
-struct cudnnFilterStruct {
-    cudnnDataType_t type;
-    cudnnTensorFormat_t format;
-    int sizes[5];
-};
-struct cudnnConvolutionStruct {
-    int padding[3], stride[3], dilation[3];
-    cudnnDataType_t compute;
-    int groups = 1;
-    cudnnMathType_t math = CUDNN_DEFAULT_MATH;
-};
 struct cudnnContext {
     cudaStream_t stream;
 };
@@ -36,8 +23,36 @@ namespace {
 
 using cuda_on_host::refuse;
 
-/// The workspace of algorithms that need one; the same for all shapes.
-constexpr size_t kWorkspace = 4096;
+/// A descriptor of any type: the bytes of its attributes. Equal names of different descriptors differ.
+struct Node {
+    cudnnBackendDescriptorType_t type;
+    std::map<cudnnBackendAttributeName_t, std::vector<std::byte>> attributes{};
+    bool is_final = false;
+    int engine = 0;  ///< of an engine, a configuration and a plan
+
+    template <class T>
+    [[nodiscard]] std::span<const T> all(cudnnBackendAttributeName_t name) const {
+        const auto at = attributes.find(name);
+        if (at == attributes.end()) return {};
+        return {reinterpret_cast<const T*>(at->second.data()), at->second.size() / sizeof(T)};
+    }
+    template <class T>
+    [[nodiscard]] T one(cudnnBackendAttributeName_t name, T missing = {}) const {
+        const auto values = all<T>(name);
+        return values.size() == 1 ? values[0] : missing;
+    }
+    /// The descriptor that an attribute names, or one without attributes.
+    [[nodiscard]] const Node& linked(cudnnBackendAttributeName_t name) const {
+        static const Node none{CUDNN_BACKEND_TENSOR_DESCRIPTOR};
+        const Node* to = one<const Node*>(name);
+        return to == nullptr ? none : *to;
+    }
+};
+
+Node& of(cudnnBackendDescriptor_t descriptor) { return *static_cast<Node*>(descriptor); }
+
+/// The workspace of engines that need one; the same for all shapes.
+constexpr int64_t kWorkspace = 4096;
 
 cudnnStatus_t bad(const char* function, const char* why) { return refuse(CUDNN_STATUS_BAD_PARAM, function, why); }
 
@@ -53,11 +68,18 @@ constexpr cudnnStatus_t kNotThisLayout = CUDNN_STATUS_NOT_SUPPORTED_LAYOUT;
 constexpr cudnnStatus_t kNotThisLayout = CUDNN_STATUS_NOT_SUPPORTED;
 #endif
 
-/// Whether the test refuses channels-last layouts at that step: "describe", "propose" or "run".
-bool refuses_last(std::string_view step) {
-    const char* refused = std::getenv("CUDA_ON_HOST_REFUSES_NHWC");
-    return refused != nullptr && step == refused;
-}
+/// A convolution's numbers, from its descriptors.
+struct Tensor {
+    cudnnDataType_t type = CUDNN_DATA_FLOAT;
+    int64_t uid = 0, alignment = 0;
+    bool is_virtual = false, channels_last = false;
+    int sizes[5] = {1, 1, 1, 1, 1}, steps[5] = {};
+};
+struct Window {
+    int padding[3] = {0, 0, 0}, stride[3] = {1, 1, 1}, dilation[3] = {1, 1, 1};
+    cudnnDataType_t compute = CUDNN_DATA_FLOAT;
+    int groups = 1;
+};
 
 /// Strides of a packed tensor of those sizes.
 void packed_steps(const int (&sizes)[5], bool channels_last, int (&steps)[5]) {
@@ -66,7 +88,7 @@ void packed_steps(const int (&sizes)[5], bool channels_last, int (&steps)[5]) {
     std::copy_n(packed, 5, steps);
 }
 
-bool is_packed(const cudnnTensorStruct& x, bool channels_last) {
+bool is_packed(const Tensor& x, bool channels_last) {
     int steps[5];
     packed_steps(x.sizes, channels_last, steps);
     for (int d = 0; d < 5; ++d) {
@@ -75,26 +97,26 @@ bool is_packed(const cudnnTensorStruct& x, bool channels_last) {
     return true;
 }
 
-/// The reason why a call is wrong, or null.
-const char* check(const cudnnTensorStruct& x, const cudnnFilterStruct& w, const cudnnConvolutionStruct& v,
-                  const cudnnTensorStruct& y) {
-    if (x.type != w.type || x.type != y.type) return "types differ";
-    if (v.compute != (x.type == CUDNN_DATA_DOUBLE ? CUDNN_DATA_DOUBLE : CUDNN_DATA_FLOAT)) return "the compute type";
-    if (x.sizes[1] != w.sizes[1] * v.groups || w.sizes[0] % v.groups != 0) return "channels and groups do not fit";
-    if (y.sizes[0] != x.sizes[0] || y.sizes[1] != w.sizes[0]) return "the output's images or channels do not fit";
-    for (int side = 0; side < 3; ++side) {
-        const int room = x.sizes[2 + side] + 2 * v.padding[side] - v.dilation[side] * (w.sizes[2 + side] - 1) - 1;
-        if (room < 0 || y.sizes[2 + side] != room / v.stride[side] + 1) return "the output's sides do not fit";
+/// `numbers` of two or three sides, after `lead` others, as those of three: with two sides a value is inserted before.
+template <size_t kTo>
+void spread(std::span<const int64_t> numbers, size_t lead, int inserted, int (&to)[kTo]) {
+    size_t at = 0;
+    for (size_t i = 0; i < numbers.size(); ++i) {
+        if (i == lead && numbers.size() < kTo) to[at++] = inserted;
+        to[at++] = static_cast<int>(numbers[i]);
     }
-    if (v.math == CUDNN_FMA_MATH && x.type != CUDNN_DATA_FLOAT) return "FMA_MATH is for float";
-    return nullptr;
 }
 
-/// Whether the algorithms below take the layouts: all must be packed in the same order, and double not with channels
-/// last.
-bool is_supported(const cudnnTensorStruct& x, const cudnnFilterStruct& w, const cudnnTensorStruct& y) {
-    const bool last = w.format == CUDNN_TENSOR_NHWC;
-    return is_packed(x, last) && is_packed(y, last) && !(last && x.type == CUDNN_DATA_DOUBLE);
+Tensor tensor_of(const Node& node) {
+    Tensor x;
+    x.type = node.one(CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_DATA_INT8);
+    x.uid = node.one<int64_t>(CUDNN_ATTR_TENSOR_UNIQUE_ID);
+    x.alignment = node.one<int64_t>(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT);
+    x.is_virtual = node.one<bool>(CUDNN_ATTR_TENSOR_IS_VIRTUAL);
+    spread(node.all<int64_t>(CUDNN_ATTR_TENSOR_DIMENSIONS), 2, 1, x.sizes);
+    spread(node.all<int64_t>(CUDNN_ATTR_TENSOR_STRIDES), 2, 0, x.steps);
+    x.channels_last = is_packed(x, true) && !is_packed(x, false);
+    return x;
 }
 
 /// A tensor of five sizes in the compute type, row-major.
@@ -104,9 +126,9 @@ struct Values {
     cudaDataType_t type;
     std::vector<C> at;
 
-    Values(const int (&of_sizes)[5], const int (&of_steps)[5], cudnnDataType_t of_type) : type(type_of(of_type)) {
-        std::copy_n(of_sizes, 5, sizes);
-        std::copy_n(of_steps, 5, steps);
+    explicit Values(const Tensor& x) : type(type_of(x.type)) {
+        std::copy_n(x.sizes, 5, sizes);
+        std::copy_n(x.steps, 5, steps);
         at.resize(static_cast<size_t>(sizes[0]) * static_cast<size_t>(sizes[1]) * area());
     }
     [[nodiscard]] size_t area() const {
@@ -130,9 +152,9 @@ struct Values {
             if (is_tf32) value = static_cast<C>(cuda_on_host::to_tf32(static_cast<float>(value)));
         });
     }
-    void blend(void* data, C alpha, C beta) {
+    void blend(void* data, C beta) {
         for_each([&](C& value, int64_t place) {
-            C result = alpha * value;
+            C result = value;
             if (beta != 0) result += beta * static_cast<C>(cuda_on_host::read_element(data, place, type));
             cuda_on_host::write_element(data, place, type, result);
         });
@@ -145,7 +167,7 @@ struct Values {
 /// Calls f(input plane, weight, output plane) for each pair of channels and each weight between them, then
 /// along(x, y, count) for each row under it: the elements are x[i * stride] and y[i].
 template <class C, class Along>
-void for_each_row(const cudnnConvolutionStruct& v, Values<C>& x, Values<C>& w, Values<C>& y, Along&& along) {
+void for_each_row(const Window& v, Values<C>& x, Values<C>& w, Values<C>& y, Along&& along) {
     const int group_out = w.sizes[0] / v.groups;
     for (int n = 0; n < x.sizes[0]; ++n) {
         for (int k = 0; k < w.sizes[0]; ++k) {
@@ -175,23 +197,144 @@ void for_each_row(const cudnnConvolutionStruct& v, Values<C>& x, Values<C>& w, V
 
 enum class Pass { kForward, kData, kFilter };
 
+/// The attributes of a pass's operation.
+struct Names {
+    cudnnBackendDescriptorType_t type;
+    Pass pass;
+    cudnnBackendAttributeName_t window, input, weight, out, alpha, beta;
+};
+constexpr Names kNames[] = {
+    {CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR, Pass::kForward,
+     CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X,
+     CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y,
+     CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA},
+    {CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR, Pass::kData,
+     CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX,
+     CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY,
+     CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_ALPHA, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_BETA},
+    {CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR, Pass::kFilter,
+     CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X,
+     CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY,
+     CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_ALPHA, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA},
+};
+
+/// What a graph computes.
+struct Problem {
+    Pass pass = Pass::kForward;
+    Tensor x, w, y, bias;  ///< a bias of uid 0: there is none
+    Window window;
+    double alpha = 0, beta = 0;
+    std::string error;  ///< why the graph is wrong; empty if it is not
+};
+
+/// The reason why a convolution is wrong, or nothing.
+std::string check(const Problem& p) {
+    const auto& [x, w, y] = std::tie(p.x, p.w, p.y);
+    const Window& v = p.window;
+    if (x.type != w.type || x.type != y.type) return "types differ";
+    if (v.compute != (x.type == CUDNN_DATA_DOUBLE ? CUDNN_DATA_DOUBLE : CUDNN_DATA_FLOAT)) return "the compute type";
+    if (w.sizes[1] < 1 || x.sizes[1] % w.sizes[1] != 0 || w.sizes[0] % v.groups != 0) return "channels do not fit";
+    if (y.sizes[0] != x.sizes[0] || y.sizes[1] != w.sizes[0]) return "the output's images or channels do not fit";
+    for (int side = 0; side < 3; ++side) {
+        if (v.padding[side] < 0 || std::min(v.stride[side], v.dilation[side]) < 1) return "a number of the window";
+        const int room = x.sizes[2 + side] + 2 * v.padding[side] - v.dilation[side] * (w.sizes[2 + side] - 1) - 1;
+        if (room < 0 || y.sizes[2 + side] != room / v.stride[side] + 1) return "the output's sides do not fit";
+    }
+    for (const Tensor* each : {&x, &w, &y}) {
+        if (each->uid == 0 || each->alignment < 1 || each->is_virtual) return "a tensor has no name or no alignment";
+        if (*std::ranges::min_element(each->sizes) < 1) return "a size below 1";
+    }
+    if (p.bias.uid != 0 && p.bias.sizes[1] != y.sizes[1]) return "the bias does not fit";
+    return "";
+}
+
+Problem problem_of(const Node& graph) {
+    Problem p;
+    const auto operations = graph.all<const Node*>(CUDNN_ATTR_OPERATIONGRAPH_OPS);
+    if (graph.one<cudnnHandle_t>(CUDNN_ATTR_OPERATIONGRAPH_HANDLE) == nullptr) p.error = "no handle";
+    if (operations.empty() || operations.size() > 2) p.error = "neither one nor two operations";
+    if (!p.error.empty()) return p;
+    const Node& operation = *operations[0];
+    const auto names = std::ranges::find(kNames, operation.type, &Names::type);
+    if (names == std::end(kNames)) return p.error = "no convolution", p;
+    p.pass = names->pass;
+    p.x = tensor_of(operation.linked(names->input)), p.w = tensor_of(operation.linked(names->weight));
+    p.y = tensor_of(operation.linked(names->out));
+    const Node& window = operation.linked(names->window);
+    Window& v = p.window;
+    v.compute = window.one(CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_DATA_INT8);
+    v.groups = p.w.sizes[1] < 1 ? 1 : p.x.sizes[1] / p.w.sizes[1];
+    spread(window.all<int64_t>(CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS), 0, 0, v.padding);
+    spread(window.all<int64_t>(CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES), 0, 1, v.stride);
+    spread(window.all<int64_t>(CUDNN_ATTR_CONVOLUTION_DILATIONS), 0, 1, v.dilation);
+    if (window.one(CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_CONVOLUTION) != CUDNN_CROSS_CORRELATION)
+        p.error = "the mode";
+    if (!std::ranges::equal(window.all<int64_t>(CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS),
+                            window.all<int64_t>(CUDNN_ATTR_CONVOLUTION_POST_PADDINGS))) {
+        p.error = "the paddings";
+    }
+    const bool is_wide = p.x.type == CUDNN_DATA_DOUBLE;
+    p.alpha = is_wide ? operation.one<double>(names->alpha) : operation.one<float>(names->alpha);
+    p.beta = is_wide ? operation.one<double>(names->beta, -1) : operation.one<float>(names->beta, -1);
+    if (p.alpha != 1 || p.beta < 0) p.error = "alpha or beta";
+    if (operations.size() == 2) {
+        const Node& sum = *operations[1];
+        const Node& mode = sum.linked(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR);
+        if (mode.one(CUDNN_ATTR_POINTWISE_MODE, CUDNN_POINTWISE_MUL) != CUDNN_POINTWISE_ADD) p.error = "no addition";
+        const Tensor made = tensor_of(sum.linked(CUDNN_ATTR_OPERATION_POINTWISE_XDESC));
+        if (!p.y.is_virtual || made.uid != p.y.uid || p.beta != 0) p.error = "the sums are no operand of the addition";
+        p.bias = tensor_of(sum.linked(CUDNN_ATTR_OPERATION_POINTWISE_BDESC));
+        p.y = tensor_of(sum.linked(CUDNN_ATTR_OPERATION_POINTWISE_YDESC));
+    }
+    if (p.error.empty()) p.error = check(p);
+    return p;
+}
+
+/// Whether the test refuses such convolutions at that step: "nhwc" or "half", then "describe", "plan" or "run".
+bool is_refused(const Problem& p, const std::string& step) {
+    const char* refused = std::getenv("CUDA_ON_HOST_REFUSES");
+    if (refused == nullptr) return false;
+    const bool is_half = p.x.type == CUDNN_DATA_HALF || p.x.type == CUDNN_DATA_BFLOAT16;
+    const bool is_last = p.x.channels_last || p.w.channels_last || p.y.channels_last;
+    return (is_half && refused == "half:" + step) || (is_last && refused == "nhwc:" + step);
+}
+
+/// All tensors must be packed in the same order, and double not with channels last.
+bool is_supported(const Problem& p) {
+    const bool last = p.x.channels_last || p.w.channels_last || p.y.channels_last;
+    return is_packed(p.x, last) && is_packed(p.w, last) && is_packed(p.y, last) &&
+           !(last && p.x.type == CUDNN_DATA_DOUBLE);
+}
+
+/// An engine as the library describes it; those that must not be taken come first.
+struct Engine {
+    std::vector<cudnnBackendNumericalNote_t> notes;
+    int64_t workspace;
+};
+const std::vector<Engine>& engines() {
+    static const std::vector<Engine> all{{{CUDNN_NUMERICAL_NOTE_WINOGRAD, CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_4x4}, 0},
+                                         {{CUDNN_NUMERICAL_NOTE_FFT}, 0},
+                                         {{CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC}, 0},
+                                         {{CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION}, 0},
+                                         {{}, int64_t{2} << 30},
+                                         {{CUDNN_NUMERICAL_NOTE_TENSOR_CORE}, 0},
+                                         {{}, kWorkspace}};
+    return all;
+}
+constexpr int kFirstAllowed = 4, kTensorCores = 5, kPlain = 6;
+
 template <class C>
-void convolve(Pass pass, const cudnnConvolutionStruct& v, const cudnnTensorStruct& of_x, const void* x_data,
-              const cudnnFilterStruct& of_w, const void* w_data, const cudnnTensorStruct& of_y, const void* y_data,
-              const void* alpha, const void* beta) {
-    int w_steps[5];
-    packed_steps(of_w.sizes, of_w.format == CUDNN_TENSOR_NHWC, w_steps);
-    Values<C> x(of_x.sizes, of_x.steps, of_x.type), w(of_w.sizes, w_steps, of_w.type),
-        y(of_y.sizes, of_y.steps, of_y.type);
-    const bool is_tf32 = of_x.type == CUDNN_DATA_FLOAT && v.math != CUDNN_FMA_MATH;
-    if (pass != Pass::kData) x.load(x_data, is_tf32);
-    if (pass != Pass::kFilter) w.load(w_data, is_tf32);
-    if (pass != Pass::kForward) y.load(y_data, is_tf32);
-    const int stride = v.stride[2];
-    for_each_row(v, x, w, y, [&](C* from, C* to, C& weight, int count) {
-        if (pass == Pass::kForward) {
+void convolve(const Problem& p, bool is_tf32, const void* x_data, const void* w_data, const void* y_data,
+              const void* bias_data) {
+    Values<C> x(p.x), w(p.w), y(p.y);
+    if (p.pass != Pass::kData) x.load(x_data, is_tf32);
+    if (p.pass != Pass::kFilter) w.load(w_data, is_tf32);
+    if (p.pass != Pass::kForward) y.load(y_data, is_tf32);
+    const int stride = p.window.stride[2];
+    for_each_row(p.window, x, w, y, [&](C* from, C* to, C& weight, int count) {
+        if (p.pass == Pass::kForward) {
             for (int i = 0; i < count; ++i) to[i] += from[i * stride] * weight;
-        } else if (pass == Pass::kData) {
+        } else if (p.pass == Pass::kData) {
             for (int i = 0; i < count; ++i) from[i * stride] += to[i] * weight;
         } else {
             C sum = 0;
@@ -199,107 +342,120 @@ void convolve(Pass pass, const cudnnConvolutionStruct& v, const cudnnTensorStruc
             weight += sum;
         }
     });
-    const C one = *static_cast<const C*>(alpha), old = *static_cast<const C*>(beta);
-    if (pass == Pass::kForward) y.blend(const_cast<void*>(y_data), one, old);
-    if (pass == Pass::kData) x.blend(const_cast<void*>(x_data), one, old);
-    if (pass == Pass::kFilter) w.blend(const_cast<void*>(w_data), one, old);
+    if (p.bias.uid != 0) {
+        for (int n = 0; n < p.y.sizes[0]; ++n) {
+            for (int k = 0; k < p.y.sizes[1]; ++k) {
+                const auto added = static_cast<C>(cuda_on_host::read_element(bias_data, k, type_of(p.bias.type)));
+                for (size_t i = 0; i < y.area(); ++i) y.plane(n, k)[i] += added;
+            }
+        }
+    }
+    const C old = static_cast<C>(p.beta);
+    if (p.pass == Pass::kForward) y.blend(const_cast<void*>(y_data), old);
+    if (p.pass == Pass::kData) x.blend(const_cast<void*>(x_data), old);
+    if (p.pass == Pass::kFilter) w.blend(const_cast<void*>(w_data), old);
 }
 
-/// An algorithm of a pass in the form of the proposals.
-struct Described {
-    int algorithm;
-    bool is_deterministic;
-    size_t workspace;
-};
-constexpr Described kForward[] = {{CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD, true, 0},
-                                  {CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM, true, kWorkspace},
-                                  {CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM, true, 0}};
-constexpr Described kData[] = {{CUDNN_CONVOLUTION_BWD_DATA_ALGO_0, false, 0},
-                               {CUDNN_CONVOLUTION_BWD_DATA_ALGO_1, true, kWorkspace}};
-constexpr Described kFilter[] = {{CUDNN_CONVOLUTION_BWD_FILTER_ALGO_0, false, 0},
-                                 {CUDNN_CONVOLUTION_BWD_FILTER_ALGO_1, true, kWorkspace}};
+/// Whether the names and addresses of a call are those of the plan's tensors.
+const void* address_of(const Node& pack, const Tensor& x) {
+    const auto uids = pack.all<int64_t>(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS);
+    const auto addresses = pack.all<const void*>(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS);
+    const auto at = std::ranges::find(uids, x.uid);
+    if (at == uids.end() || addresses.size() != uids.size()) return nullptr;
+    const void* address = addresses[static_cast<size_t>(at - uids.begin())];
+    return reinterpret_cast<uintptr_t>(address) % static_cast<uintptr_t>(x.alignment) == 0 ? address : nullptr;
+}
 
-template <class Perf, class Descriptions>
-cudnnStatus_t propose(const char* function, const Descriptions& all, const cudnnTensorStruct& x,
-                      const cudnnFilterStruct& w, const cudnnConvolutionStruct& v, const cudnnTensorStruct& y,
-                      int wanted, int* found, Perf* results) {
-    *found = 0;
-    if (wanted < 1 || results == nullptr) return bad(function, "no space for results");
-    if (const char* why = check(x, w, v, y); why != nullptr) return bad(function, why);
-    if (w.format == CUDNN_TENSOR_NHWC && refuses_last("propose")) {
-        return refuse(kNotThisLayout, function, "the test refuses channels-last layouts");
+cudnnStatus_t execute(const Node& plan, const Node& pack) {
+    constexpr const char* kName = "cudnnBackendExecute";
+    const Node& graph = plan.linked(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG)
+                            .linked(CUDNN_ATTR_ENGINECFG_ENGINE)
+                            .linked(CUDNN_ATTR_ENGINE_OPERATION_GRAPH);
+    const Problem p = problem_of(graph);
+    if (!p.error.empty()) return bad(kName, p.error.c_str());
+    if (is_refused(p, "run")) return refuse(kNotThisLayout, kName, "the test refuses it");
+    if (plan.engine < kFirstAllowed) return bad(kName, "an engine that must not be taken");
+    const void *x = address_of(pack, p.x), *w = address_of(pack, p.w), *y = address_of(pack, p.y);
+    const void* bias = p.bias.uid == 0 ? nullptr : address_of(pack, p.bias);
+    if (x == nullptr || w == nullptr || y == nullptr || (p.bias.uid != 0 && bias == nullptr)) {
+        return bad(kName, "a tensor is missing, or less aligned than described");
     }
-    for (const Described& each : all) {
-        if (*found == wanted) break;
-        Perf& perf = results[(*found)++];
-        perf = {};
-        perf.algo = static_cast<decltype(perf.algo)>(each.algorithm);
-        perf.status = is_supported(x, w, y) ? CUDNN_STATUS_SUCCESS : CUDNN_STATUS_NOT_SUPPORTED;
-        perf.determinism = each.is_deterministic ? CUDNN_DETERMINISTIC : CUDNN_NON_DETERMINISTIC;
-        perf.memory = each.workspace;
-        perf.mathType = x.type == CUDNN_DATA_FLOAT && v.math == CUDNN_FMA_MATH ? CUDNN_FMA_MATH : CUDNN_DEFAULT_MATH;
+    const auto workspace = pack.one<void*>(CUDNN_ATTR_VARIANT_PACK_WORKSPACE);
+    const auto bytes = static_cast<size_t>(engines()[static_cast<size_t>(plan.engine)].workspace);
+    if (bytes > 0 && (workspace == nullptr || reinterpret_cast<uintptr_t>(workspace) % 256 != 0)) {
+        return bad(kName, "the workspace is missing or not aligned");
     }
+    if (bytes > 0) std::memset(workspace, 0xa5, bytes);
+    const bool is_tf32 = p.x.type == CUDNN_DATA_FLOAT && plan.engine == kTensorCores;
+    const auto work = p.x.type == CUDNN_DATA_DOUBLE ? convolve<double> : convolve<float>;
+    work(p, is_tf32, x, w, y, bias);
     return CUDNN_STATUS_SUCCESS;
 }
 
-template <class Descriptions>
-cudnnStatus_t measure(const Descriptions& all, int algorithm, size_t* bytes) {
-    for (const Described& each : all) {
-        if (each.algorithm != algorithm) continue;
-        *bytes = each.workspace;
-        return CUDNN_STATUS_SUCCESS;
+/// What an attribute's type takes in bytes.
+size_t size_of(cudnnBackendAttributeType_t type) {
+    switch (type) {
+        case CUDNN_TYPE_BOOLEAN:
+            return sizeof(bool);
+        case CUDNN_TYPE_FLOAT:
+        case CUDNN_TYPE_DATA_TYPE:
+        case CUDNN_TYPE_CONVOLUTION_MODE:
+        case CUDNN_TYPE_POINTWISE_MODE:
+        case CUDNN_TYPE_HEUR_MODE:
+        case CUDNN_TYPE_NUMERICAL_NOTE:
+            return 4;
+        default:
+            return 8;
     }
-    return CUDNN_STATUS_NOT_SUPPORTED;
 }
 
-template <class Descriptions>
-cudnnStatus_t run(const char* function, Pass pass, const Descriptions& all, int algorithm, cudnnHandle_t handle,
-                  const cudnnConvolutionStruct& v, const cudnnTensorStruct& x, const void* x_data,
-                  const cudnnFilterStruct& w, const void* w_data, const cudnnTensorStruct& y, const void* y_data,
-                  const void* alpha, const void* beta, void* workspace, size_t bytes) {
-    if (handle == nullptr || x_data == nullptr || w_data == nullptr || y_data == nullptr)
-        return bad(function, "a null");
-    if (const char* why = check(x, w, v, y); why != nullptr) return bad(function, why);
-    if (w.format == CUDNN_TENSOR_NHWC && refuses_last("run")) {
-        return refuse(kNotThisLayout, function, "the test refuses channels-last layouts");
+cudnnStatus_t finalize(Node& node) {
+    constexpr const char* kName = "cudnnBackendFinalize";
+    if (node.type == CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR) {
+        const Problem p = problem_of(node);
+        if (!p.error.empty()) return bad(kName, p.error.c_str());
+        if (is_refused(p, "describe")) return refuse(kNotThisLayout, kName, "the test refuses it");
     }
-    size_t wanted = 0;
-    if (!is_supported(x, w, y) || measure(all, algorithm, &wanted) != CUDNN_STATUS_SUCCESS) {
-        return refuse(CUDNN_STATUS_NOT_SUPPORTED, function, "the algorithm does not take these layouts");
+    if (node.type == CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR) {
+        const Node& engine = node.linked(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG).linked(CUDNN_ATTR_ENGINECFG_ENGINE);
+        const Problem p = problem_of(engine.linked(CUDNN_ATTR_ENGINE_OPERATION_GRAPH));
+        if (!is_supported(p) || is_refused(p, "plan")) {
+            return refuse(kNotThisLayout, kName, "the engine does not take these layouts, or the test refuses it");
+        }
+        node.engine = engine.engine;
     }
-    if (bytes < wanted || (wanted > 0 && workspace == nullptr)) return bad(function, "too little workspace");
-    if (wanted > 0) std::memset(workspace, 0xa5, wanted);
-    const auto work = x.type == CUDNN_DATA_DOUBLE ? convolve<double> : convolve<float>;
-    work(pass, v, x, x_data, w, w_data, y, y_data, alpha, beta);
+    node.is_final = true;
     return CUDNN_STATUS_SUCCESS;
 }
 
-/// Whether a descriptor may have so many sizes: batch, channels, and two or three sides.
-bool takes(int count) { return count == 4 || count == 5; }
-/// `count` sizes as five: with two sides a 1 is inserted after the channels.
-void spread(int count, const int* numbers, int (&to)[5]) {
-    to[2] = 1;
-    std::copy_n(numbers, 2, to);
-    std::copy_n(numbers + 2, count - 2, to + 7 - count);
-}
-
-template <class T>
-cudnnStatus_t make(T** made) {
-    *made = new T{};
-    return CUDNN_STATUS_SUCCESS;
-}
-template <class T>
-cudnnStatus_t drop(T* made) {
-    delete made;
-    return CUDNN_STATUS_SUCCESS;
+/// Fills descriptors with all engines: the tensor cores' and the plain one are for when nothing else is left.
+int64_t propose(const Node& heuristics, int64_t wanted, void* const* configs) {
+    const bool is_last = heuristics.one(CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_HEUR_MODE_A) == CUDNN_HEUR_MODE_FALLBACK;
+    const int first = is_last ? kTensorCores : 0, end = is_last ? kPlain + 1 : kTensorCores;
+    for (int engine = first; engine < end && engine - first < wanted; ++engine) {
+        auto* made = new Node{CUDNN_BACKEND_ENGINE_DESCRIPTOR};  // lives as long as the process, like the library's own
+        made->engine = engine;
+        made->attributes[CUDNN_ATTR_ENGINE_OPERATION_GRAPH] =
+            heuristics.attributes.at(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH);
+        std::vector<std::byte> link(sizeof made);
+        std::memcpy(link.data(), &made, sizeof made);
+        of(configs[engine - first]).attributes[CUDNN_ATTR_ENGINECFG_ENGINE] = link;
+    }
+    return std::min<int64_t>(wanted, end - first);
 }
 
 }  // namespace
 
 extern "C" {
 
-cudnnStatus_t cudnnCreate(cudnnHandle_t* handle) { return make(handle); }
-cudnnStatus_t cudnnDestroy(cudnnHandle_t handle) { return drop(handle); }
+cudnnStatus_t cudnnCreate(cudnnHandle_t* handle) {
+    *handle = new cudnnContext{};
+    return CUDNN_STATUS_SUCCESS;
+}
+cudnnStatus_t cudnnDestroy(cudnnHandle_t handle) {
+    delete handle;
+    return CUDNN_STATUS_SUCCESS;
+}
 cudnnStatus_t cudnnSetStream(cudnnHandle_t handle, cudaStream_t stream) {
     handle->stream = stream;
     return CUDNN_STATUS_SUCCESS;
@@ -308,130 +464,52 @@ const char* cudnnGetErrorString(cudnnStatus_t status) {
     return status == CUDNN_STATUS_BAD_PARAM ? "CUDNN_STATUS_BAD_PARAM" : "CUDNN_STATUS_NOT_SUPPORTED";
 }
 
-cudnnStatus_t cudnnCreateTensorDescriptor(cudnnTensorDescriptor_t* desc) { return make(desc); }
-cudnnStatus_t cudnnDestroyTensorDescriptor(cudnnTensorDescriptor_t desc) { return drop(desc); }
-cudnnStatus_t cudnnSetTensorNdDescriptor(cudnnTensorDescriptor_t desc, cudnnDataType_t type, int count,
-                                         const int sizes[], const int steps[]) {
-    if (!takes(count)) return bad("cudnnSetTensorNdDescriptor", "neither two nor three sides");
-    desc->type = type;
-    spread(count, sizes, desc->sizes);
-    spread(count, steps, desc->steps);
-    for (int d = 0; d < 5; ++d) {
-        if (desc->sizes[d] < 1 || desc->steps[d] < 1) return bad("cudnnSetTensorNdDescriptor", "a size below 1");
+cudnnStatus_t cudnnBackendCreateDescriptor(cudnnBackendDescriptorType_t type, cudnnBackendDescriptor_t* made) {
+    *made = new Node{type};
+    return CUDNN_STATUS_SUCCESS;
+}
+cudnnStatus_t cudnnBackendDestroyDescriptor(cudnnBackendDescriptor_t descriptor) {
+    delete static_cast<Node*>(descriptor);
+    return CUDNN_STATUS_SUCCESS;
+}
+cudnnStatus_t cudnnBackendSetAttribute(cudnnBackendDescriptor_t descriptor, cudnnBackendAttributeName_t name,
+                                       cudnnBackendAttributeType_t type, int64_t count, const void* values) {
+    if (of(descriptor).is_final) return bad("cudnnBackendSetAttribute", "the descriptor is final");
+    if (count < 1 || values == nullptr) return bad("cudnnBackendSetAttribute", "no value");
+    if (type == CUDNN_TYPE_BACKEND_DESCRIPTOR) {
+        for (int64_t i = 0; i < count; ++i) {
+            const Node& to = *static_cast<Node* const*>(values)[i];
+            const bool is_config = to.type == CUDNN_BACKEND_ENGINECFG_DESCRIPTOR;  // the library made it
+            if (!to.is_final && !is_config) return bad("cudnnBackendSetAttribute", "a descriptor is not final");
+        }
+    }
+    const auto* bytes = static_cast<const std::byte*>(values);
+    of(descriptor).attributes[name] = {bytes, bytes + static_cast<size_t>(count) * size_of(type)};
+    return CUDNN_STATUS_SUCCESS;
+}
+cudnnStatus_t cudnnBackendGetAttribute(cudnnBackendDescriptor_t descriptor, cudnnBackendAttributeName_t name,
+                                       cudnnBackendAttributeType_t, int64_t wanted, int64_t* count, void* values) {
+    const Node& node = of(descriptor);
+    *count = 1;
+    if (name == CUDNN_ATTR_ENGINEHEUR_RESULTS) {
+        *count = propose(node, wanted, static_cast<void* const*>(values));
+    } else if (name == CUDNN_ATTR_ENGINECFG_ENGINE) {
+        of(static_cast<void* const*>(values)[0]) = node.linked(name);
+    } else if (name == CUDNN_ATTR_ENGINE_NUMERICAL_NOTE) {
+        const auto& notes = engines()[static_cast<size_t>(node.engine)].notes;
+        *count = static_cast<int64_t>(notes.size());
+        std::ranges::copy(notes, static_cast<cudnnBackendNumericalNote_t*>(values));
+    } else if (name == CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE) {
+        *static_cast<int64_t*>(values) = engines()[static_cast<size_t>(node.engine)].workspace;
+    } else {
+        return bad("cudnnBackendGetAttribute", "an unknown attribute");
     }
     return CUDNN_STATUS_SUCCESS;
 }
-
-cudnnStatus_t cudnnCreateFilterDescriptor(cudnnFilterDescriptor_t* desc) { return make(desc); }
-cudnnStatus_t cudnnDestroyFilterDescriptor(cudnnFilterDescriptor_t desc) { return drop(desc); }
-cudnnStatus_t cudnnSetFilterNdDescriptor(cudnnFilterDescriptor_t desc, cudnnDataType_t type, cudnnTensorFormat_t format,
-                                         int count, const int sizes[]) {
-    if (!takes(count)) return bad("cudnnSetFilterNdDescriptor", "neither two nor three sides");
-    desc->type = type;
-    desc->format = format;
-    spread(count, sizes, desc->sizes);
-    for (const int size : desc->sizes) {
-        if (size < 1) return bad("cudnnSetFilterNdDescriptor", "a size below 1");
-    }
-    if (format == CUDNN_TENSOR_NHWC && refuses_last("describe")) {
-        return refuse(kNotThisLayout, "cudnnSetFilterNdDescriptor", "the test refuses channels-last layouts");
-    }
-    return CUDNN_STATUS_SUCCESS;
-}
-
-cudnnStatus_t cudnnCreateConvolutionDescriptor(cudnnConvolutionDescriptor_t* desc) { return make(desc); }
-cudnnStatus_t cudnnDestroyConvolutionDescriptor(cudnnConvolutionDescriptor_t desc) { return drop(desc); }
-cudnnStatus_t cudnnSetConvolutionNdDescriptor(cudnnConvolutionDescriptor_t desc, int count, const int padding[],
-                                              const int stride[], const int dilation[], cudnnConvolutionMode_t mode,
-                                              cudnnDataType_t compute) {
-    if (!takes(2 + count)) return bad("cudnnSetConvolutionNdDescriptor", "neither two nor three sides");
-    *desc = {{0, 0, 0}, {1, 1, 1}, {1, 1, 1}, compute};
-    std::copy_n(padding, count, desc->padding + 3 - count);
-    std::copy_n(stride, count, desc->stride + 3 - count);
-    std::copy_n(dilation, count, desc->dilation + 3 - count);
-    bool is_sound = mode == CUDNN_CROSS_CORRELATION;
-    for (int d = 0; d < 3; ++d) {
-        is_sound = is_sound && desc->padding[d] >= 0 && std::min(desc->stride[d], desc->dilation[d]) >= 1;
-    }
-    if (is_sound) return CUDNN_STATUS_SUCCESS;
-    return bad("cudnnSetConvolutionNdDescriptor", "a padding, a stride, a dilation, or the mode");
-}
-cudnnStatus_t cudnnSetConvolutionGroupCount(cudnnConvolutionDescriptor_t desc, int groups) {
-    desc->groups = groups;
-    return groups >= 1 ? CUDNN_STATUS_SUCCESS : bad("cudnnSetConvolutionGroupCount", "below 1");
-}
-cudnnStatus_t cudnnSetConvolutionMathType(cudnnConvolutionDescriptor_t desc, cudnnMathType_t math) {
-    desc->math = math;
-    return CUDNN_STATUS_SUCCESS;
-}
-
-cudnnStatus_t cudnnGetConvolutionForwardAlgorithm_v7(cudnnHandle_t, const cudnnTensorDescriptor_t x,
-                                                     const cudnnFilterDescriptor_t w,
-                                                     const cudnnConvolutionDescriptor_t v,
-                                                     const cudnnTensorDescriptor_t y, const int wanted, int* found,
-                                                     cudnnConvolutionFwdAlgoPerf_t* results) {
-    return propose("cudnnGetConvolutionForwardAlgorithm_v7", kForward, *x, *w, *v, *y, wanted, found, results);
-}
-cudnnStatus_t cudnnGetConvolutionForwardWorkspaceSize(cudnnHandle_t, const cudnnTensorDescriptor_t,
-                                                      const cudnnFilterDescriptor_t, const cudnnConvolutionDescriptor_t,
-                                                      const cudnnTensorDescriptor_t, cudnnConvolutionFwdAlgo_t algo,
-                                                      size_t* bytes) {
-    return measure(kForward, algo, bytes);
-}
-cudnnStatus_t cudnnConvolutionForward(cudnnHandle_t handle, const void* alpha, const cudnnTensorDescriptor_t of_x,
-                                      const void* x, const cudnnFilterDescriptor_t of_w, const void* w,
-                                      const cudnnConvolutionDescriptor_t v, cudnnConvolutionFwdAlgo_t algo,
-                                      void* workspace, size_t bytes, const void* beta,
-                                      const cudnnTensorDescriptor_t of_y, void* y) {
-    return run("cudnnConvolutionForward", Pass::kForward, kForward, algo, handle, *v, *of_x, x, *of_w, w, *of_y, y,
-               alpha, beta, workspace, bytes);
-}
-
-cudnnStatus_t cudnnGetConvolutionBackwardDataAlgorithm_v7(cudnnHandle_t, const cudnnFilterDescriptor_t w,
-                                                          const cudnnTensorDescriptor_t y,
-                                                          const cudnnConvolutionDescriptor_t v,
-                                                          const cudnnTensorDescriptor_t x, const int wanted, int* found,
-                                                          cudnnConvolutionBwdDataAlgoPerf_t* results) {
-    return propose("cudnnGetConvolutionBackwardDataAlgorithm_v7", kData, *x, *w, *v, *y, wanted, found, results);
-}
-cudnnStatus_t cudnnGetConvolutionBackwardDataWorkspaceSize(cudnnHandle_t, const cudnnFilterDescriptor_t,
-                                                           const cudnnTensorDescriptor_t,
-                                                           const cudnnConvolutionDescriptor_t,
-                                                           const cudnnTensorDescriptor_t,
-                                                           cudnnConvolutionBwdDataAlgo_t algo, size_t* bytes) {
-    return measure(kData, algo, bytes);
-}
-cudnnStatus_t cudnnConvolutionBackwardData(cudnnHandle_t handle, const void* alpha, const cudnnFilterDescriptor_t of_w,
-                                           const void* w, const cudnnTensorDescriptor_t of_y, const void* y,
-                                           const cudnnConvolutionDescriptor_t v, cudnnConvolutionBwdDataAlgo_t algo,
-                                           void* workspace, size_t bytes, const void* beta,
-                                           const cudnnTensorDescriptor_t of_x, void* x) {
-    return run("cudnnConvolutionBackwardData", Pass::kData, kData, algo, handle, *v, *of_x, x, *of_w, w, *of_y, y,
-               alpha, beta, workspace, bytes);
-}
-
-cudnnStatus_t cudnnGetConvolutionBackwardFilterAlgorithm_v7(cudnnHandle_t, const cudnnTensorDescriptor_t x,
-                                                            const cudnnTensorDescriptor_t y,
-                                                            const cudnnConvolutionDescriptor_t v,
-                                                            const cudnnFilterDescriptor_t w, const int wanted,
-                                                            int* found, cudnnConvolutionBwdFilterAlgoPerf_t* results) {
-    return propose("cudnnGetConvolutionBackwardFilterAlgorithm_v7", kFilter, *x, *w, *v, *y, wanted, found, results);
-}
-cudnnStatus_t cudnnGetConvolutionBackwardFilterWorkspaceSize(cudnnHandle_t, const cudnnTensorDescriptor_t,
-                                                             const cudnnTensorDescriptor_t,
-                                                             const cudnnConvolutionDescriptor_t,
-                                                             const cudnnFilterDescriptor_t,
-                                                             cudnnConvolutionBwdFilterAlgo_t algo, size_t* bytes) {
-    return measure(kFilter, algo, bytes);
-}
-cudnnStatus_t cudnnConvolutionBackwardFilter(cudnnHandle_t handle, const void* alpha,
-                                             const cudnnTensorDescriptor_t of_x, const void* x,
-                                             const cudnnTensorDescriptor_t of_y, const void* y,
-                                             const cudnnConvolutionDescriptor_t v, cudnnConvolutionBwdFilterAlgo_t algo,
-                                             void* workspace, size_t bytes, const void* beta,
-                                             const cudnnFilterDescriptor_t of_w, void* w) {
-    return run("cudnnConvolutionBackwardFilter", Pass::kFilter, kFilter, algo, handle, *v, *of_x, x, *of_w, w, *of_y, y,
-               alpha, beta, workspace, bytes);
+cudnnStatus_t cudnnBackendFinalize(cudnnBackendDescriptor_t descriptor) { return finalize(of(descriptor)); }
+cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle, cudnnBackendDescriptor_t plan, cudnnBackendDescriptor_t pack) {
+    if (handle == nullptr || !of(plan).is_final || !of(pack).is_final) return bad("cudnnBackendExecute", "not final");
+    return execute(of(plan), of(pack));
 }
 
 }  // extern "C"
@@ -446,26 +524,12 @@ const Library& cudnn_library() {
         ENTRY(cudnnDestroy),
         ENTRY(cudnnSetStream),
         ENTRY(cudnnGetErrorString),
-        ENTRY(cudnnCreateTensorDescriptor),
-        ENTRY(cudnnDestroyTensorDescriptor),
-        ENTRY(cudnnSetTensorNdDescriptor),
-        ENTRY(cudnnCreateFilterDescriptor),
-        ENTRY(cudnnDestroyFilterDescriptor),
-        ENTRY(cudnnSetFilterNdDescriptor),
-        ENTRY(cudnnCreateConvolutionDescriptor),
-        ENTRY(cudnnDestroyConvolutionDescriptor),
-        ENTRY(cudnnSetConvolutionNdDescriptor),
-        ENTRY(cudnnSetConvolutionGroupCount),
-        ENTRY(cudnnSetConvolutionMathType),
-        ENTRY(cudnnGetConvolutionForwardAlgorithm_v7),
-        ENTRY(cudnnGetConvolutionForwardWorkspaceSize),
-        ENTRY(cudnnConvolutionForward),
-        ENTRY(cudnnGetConvolutionBackwardDataAlgorithm_v7),
-        ENTRY(cudnnGetConvolutionBackwardDataWorkspaceSize),
-        ENTRY(cudnnConvolutionBackwardData),
-        ENTRY(cudnnGetConvolutionBackwardFilterAlgorithm_v7),
-        ENTRY(cudnnGetConvolutionBackwardFilterWorkspaceSize),
-        ENTRY(cudnnConvolutionBackwardFilter),
+        ENTRY(cudnnBackendCreateDescriptor),
+        ENTRY(cudnnBackendDestroyDescriptor),
+        ENTRY(cudnnBackendSetAttribute),
+        ENTRY(cudnnBackendGetAttribute),
+        ENTRY(cudnnBackendFinalize),
+        ENTRY(cudnnBackendExecute),
     };
 #undef ENTRY
     static const Library library{"libcudnn.so." DIOPI_TEXT(CUDNN_MAJOR), functions};

@@ -9,6 +9,7 @@
 #include "kernels/cuda/libraries/cublaslt.cuh"
 #include "kernels/cuda/libraries/device.cuh"
 #include "kernels/cuda/libraries/plans.hpp"
+#include "kernels/cuda/libraries/workspace.hpp"
 #include "kernels/cuda/product/tf32.hpp"
 
 namespace diopi::cuda {
@@ -225,9 +226,8 @@ diopiError_t gemm(diopiContextHandle_t ctx, std::string_view op, const Gemm& g) 
     }
     if (g.bias != nullptr) maker.set(plan->desc, CUBLASLT_MATMUL_DESC_BIAS_POINTER, g.bias);
 
-    View workspace;
-    const int64_t bytes[] = {static_cast<int64_t>(plan->workspace_bytes)};
-    if (bytes[0] > 0) error = require(ctx, bytes, Dtype::uint8, workspace);
+    void* workspace = nullptr;
+    error = require_workspace(ctx, plan->workspace_bytes, workspace);
     if (error != diopiSuccess) return error;
     const float narrow[] = {static_cast<float>(g.alpha), static_cast<float>(g.beta)};
     const double wide[] = {g.alpha, g.beta};
@@ -237,7 +237,7 @@ diopiError_t gemm(diopiContextHandle_t ctx, std::string_view op, const Gemm& g) 
     if (maker.ok()) {
         maker.check(lt->matmul(handle, plan->desc.get(), alpha, g.b.data, plan->first.get(), g.a.data,
                                plan->second.get(), beta, g.c.data, plan->result.get(), g.c.data, plan->result.get(),
-                               &plan->algorithm, workspace.data, plan->workspace_bytes, stream_of(ctx)),
+                               &plan->algorithm, workspace, plan->workspace_bytes, stream_of(ctx)),
                     "cublasLtMatmul");
     }
     return maker.ok() ? diopiSuccess : fail(diopiErrorOccurred, std::string(op) + ": " + maker.text());

@@ -7,7 +7,8 @@
 
 namespace diopi::cuda {
 
-/// The functions of its older interface, in which the caller chooses algorithms by name.
+/// The functions of its graph interface: descriptors with attributes make a graph of operations, heuristics propose
+/// engines for it, and an engine becomes a plan that runs.
 struct Cudnn {
     using Handle = cudnnHandle_t;
     static constexpr const char* kSoname = "libcudnn.so." DIOPI_TEXT(CUDNN_MAJOR);
@@ -17,26 +18,12 @@ struct Cudnn {
     decltype(&cudnnDestroy) destroy;
     decltype(&cudnnSetStream) set_stream;
     decltype(&cudnnGetErrorString) status_text;
-    decltype(&cudnnCreateTensorDescriptor) tensor_create;
-    decltype(&cudnnDestroyTensorDescriptor) tensor_destroy;
-    decltype(&cudnnSetTensorNdDescriptor) tensor_set;
-    decltype(&cudnnCreateFilterDescriptor) filter_create;
-    decltype(&cudnnDestroyFilterDescriptor) filter_destroy;
-    decltype(&cudnnSetFilterNdDescriptor) filter_set;
-    decltype(&cudnnCreateConvolutionDescriptor) convolution_create;
-    decltype(&cudnnDestroyConvolutionDescriptor) convolution_destroy;
-    decltype(&cudnnSetConvolutionNdDescriptor) convolution_set;
-    decltype(&cudnnSetConvolutionGroupCount) convolution_set_groups;
-    decltype(&cudnnSetConvolutionMathType) convolution_set_math;
-    decltype(&cudnnGetConvolutionForwardAlgorithm_v7) forward_algorithms;
-    decltype(&cudnnGetConvolutionForwardWorkspaceSize) forward_workspace;
-    decltype(&cudnnConvolutionForward) forward;
-    decltype(&cudnnGetConvolutionBackwardDataAlgorithm_v7) data_algorithms;
-    decltype(&cudnnGetConvolutionBackwardDataWorkspaceSize) data_workspace;
-    decltype(&cudnnConvolutionBackwardData) backward_data;
-    decltype(&cudnnGetConvolutionBackwardFilterAlgorithm_v7) filter_algorithms;
-    decltype(&cudnnGetConvolutionBackwardFilterWorkspaceSize) filter_workspace;
-    decltype(&cudnnConvolutionBackwardFilter) backward_filter;
+    decltype(&cudnnBackendCreateDescriptor) descriptor_create;
+    decltype(&cudnnBackendDestroyDescriptor) descriptor_destroy;
+    decltype(&cudnnBackendSetAttribute) attribute_set;
+    decltype(&cudnnBackendGetAttribute) attribute_get;
+    decltype(&cudnnBackendFinalize) finalize;
+    decltype(&cudnnBackendExecute) execute;
 
     void find_all(FunctionFinder& finder);
 };

@@ -1,15 +1,18 @@
 #include <algorithm>
 #include <array>
+#include <deque>
 #include <memory>
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "kernels/cuda/conv_library.hpp"
 #include "kernels/cuda/element/launch.cuh"
 #include "kernels/cuda/libraries/cudnn.cuh"
 #include "kernels/cuda/libraries/device.cuh"
 #include "kernels/cuda/libraries/plans.hpp"
+#include "kernels/cuda/libraries/workspace.hpp"
 #include "kernels/cuda/product/tf32.hpp"
 
 namespace diopi::cuda {
@@ -19,34 +22,21 @@ using operands::Sides;
 
 namespace {
 
-/// Chooses the fastest algorithm that needs no more.
-constexpr size_t kMostWorkspace = size_t{1} << 30;
+/// The first engine that needs no more is taken.
+constexpr int64_t kMostWorkspace = int64_t{1} << 30;
+/// Engines that are looked at, of each kind of proposals.
+constexpr int64_t kMostProposals = 32;
 
-// Algorithms that sum only the terms of each element, in one order. Fourier and Winograd transforms mix neighbours: a
-// NaN or a large number would change elements of which it is no term. ALGO_0 and ALGO_3 of the gradients sum in any
-// order.
-constexpr cudnnConvolutionFwdAlgo_t kForwardAlgorithms[] = {CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM,
-                                                            CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM,
-                                                            CUDNN_CONVOLUTION_FWD_ALGO_GEMM};
-constexpr cudnnConvolutionBwdDataAlgo_t kDataAlgorithms[] = {CUDNN_CONVOLUTION_BWD_DATA_ALGO_1};
-constexpr cudnnConvolutionBwdFilterAlgo_t kFilterAlgorithms[] = {CUDNN_CONVOLUTION_BWD_FILTER_ALGO_1};
+using Descriptor = std::unique_ptr<void, DestroyWith<Cudnn, &Cudnn::descriptor_destroy>>;
 
-template <auto kDestroy>
-using Destroy = DestroyWith<Cudnn, kDestroy>;
-using TensorDesc = std::unique_ptr<cudnnTensorStruct, Destroy<&Cudnn::tensor_destroy>>;
-using FilterDesc = std::unique_ptr<cudnnFilterStruct, Destroy<&Cudnn::filter_destroy>>;
-using ConvolutionDesc = std::unique_ptr<cudnnConvolutionStruct, Destroy<&Cudnn::convolution_destroy>>;
-
-/// A pass over one shape with its algorithm.
+/// A pass over one shape with its engine.
 struct ConvPlan {
-    TensorDesc input, out;
-    FilterDesc weight;
-    ConvolutionDesc convolution;
-    int algorithm = -1;  ///< a value of the pass's enumeration; -1: there is none
+    std::deque<Descriptor> parts;  ///< what `run` was made of
+    Descriptor run;                ///< null: there is none
     size_t workspace_bytes = 0;
     std::string refusal;  ///< the library's reason, if it gave one
 
-    void refuse(std::string text) { algorithm = -1, refusal = std::move(text); }
+    void refuse(std::string text) { run.reset(), refusal = std::move(text); }
 };
 
 bool is_refusal(cudnnStatus_t status) {
@@ -57,10 +47,38 @@ bool is_refusal(cudnnStatus_t status) {
 #endif
 }
 
+cudnnDataType_t type_of(Dtype dtype) {
+    if (dtype == Dtype::float16) return CUDNN_DATA_HALF;
+    if (dtype == Dtype::bfloat16) return CUDNN_DATA_BFLOAT16;
+    return dtype == Dtype::float64 ? CUDNN_DATA_DOUBLE : CUDNN_DATA_FLOAT;
+}
+/// The type of sums, and of the numbers that scale them.
+cudnnDataType_t sum_type_of(Dtype dtype) { return dtype == Dtype::float64 ? CUDNN_DATA_DOUBLE : CUDNN_DATA_FLOAT; }
+
+constexpr cudnnBackendAttributeType_t kind_of(const int64_t*) { return CUDNN_TYPE_INT64; }
+constexpr cudnnBackendAttributeType_t kind_of(const float*) { return CUDNN_TYPE_FLOAT; }
+constexpr cudnnBackendAttributeType_t kind_of(const double*) { return CUDNN_TYPE_DOUBLE; }
+constexpr cudnnBackendAttributeType_t kind_of(const bool*) { return CUDNN_TYPE_BOOLEAN; }
+constexpr cudnnBackendAttributeType_t kind_of(const cudnnDataType_t*) { return CUDNN_TYPE_DATA_TYPE; }
+constexpr cudnnBackendAttributeType_t kind_of(const cudnnConvolutionMode_t*) { return CUDNN_TYPE_CONVOLUTION_MODE; }
+constexpr cudnnBackendAttributeType_t kind_of(const cudnnPointwiseMode_t*) { return CUDNN_TYPE_POINTWISE_MODE; }
+constexpr cudnnBackendAttributeType_t kind_of(const cudnnBackendHeurMode_t*) { return CUDNN_TYPE_HEUR_MODE; }
+constexpr cudnnBackendAttributeType_t kind_of(const cudnnBackendNumericalNote_t*) { return CUDNN_TYPE_NUMERICAL_NOTE; }
+constexpr cudnnBackendAttributeType_t kind_of(const cudnnHandle_t*) { return CUDNN_TYPE_HANDLE; }
+
 /// Makes the library's calls, none after the first error.
 class Calls {
  public:
     explicit Calls(const Cudnn& dnn) : dnn_(dnn) {}
+
+    [[nodiscard]] bool ok() const { return status_ == CUDNN_STATUS_SUCCESS; }
+    /// The library does not support this layout or dtype; it may support another.
+    [[nodiscard]] bool is_refused() const { return is_refusal(status_); }
+    /// "cudnnBackendFinalize: CUDNN_STATUS_NOT_SUPPORTED".
+    [[nodiscard]] std::string text() const { return std::string(name_) + ": " + dnn_.status_text(status_); }
+    [[nodiscard]] diopiError_t error(std::string_view op) const {
+        return ok() ? diopiSuccess : fail(diopiErrorOccurred, std::string(op) + ": " + text());
+    }
 
     template <class F, class... Args>
     void call(const char* name, F function, Args... args) {
@@ -68,139 +86,271 @@ class Calls {
         status_ = function(args...);
         name_ = name;
     }
-    [[nodiscard]] bool ok() const { return status_ == CUDNN_STATUS_SUCCESS; }
-    /// The library does not support this layout or dtype; it may support another.
-    [[nodiscard]] bool is_refused() const { return is_refusal(status_); }
-    /// "cudnnConvolutionForward: CUDNN_STATUS_NOT_SUPPORTED".
-    [[nodiscard]] std::string text() const { return std::string(name_) + ": " + dnn_.status_text(status_); }
-    [[nodiscard]] diopiError_t error(std::string_view op) const {
-        return ok() ? diopiSuccess : fail(diopiErrorOccurred, std::string(op) + ": " + text());
+    Descriptor create(cudnnBackendDescriptorType_t type) {
+        cudnnBackendDescriptor_t made = nullptr;
+        call("cudnnBackendCreateDescriptor", dnn_.descriptor_create, type, &made);
+        return Descriptor(made, {&dnn_});
+    }
+    void finalize(const Descriptor& d) { call("cudnnBackendFinalize", dnn_.finalize, d.get()); }
+
+    template <class T>
+    void set(const Descriptor& d, cudnnBackendAttributeName_t name, std::span<const T> values) {
+        set_as(d, name, kind_of(values.data()), values.size(), values.data());
+    }
+    template <class T>
+    void set(const Descriptor& d, cudnnBackendAttributeName_t name, const T& value) {
+        set(d, name, std::span<const T>(&value, 1));
+    }
+    /// Other descriptors as the value.
+    void link(const Descriptor& d, cudnnBackendAttributeName_t name, std::span<void* const> to) {
+        set_as(d, name, CUDNN_TYPE_BACKEND_DESCRIPTOR, to.size(), to.data());
+    }
+    void link(const Descriptor& d, cudnnBackendAttributeName_t name, const Descriptor& to) {
+        void* const one[] = {to.get()};
+        link(d, name, one);
+    }
+    /// Addresses of data as the value.
+    void point(const Descriptor& d, cudnnBackendAttributeName_t name, std::span<void* const> to) {
+        set_as(d, name, CUDNN_TYPE_VOID_PTR, to.size(), to.data());
+    }
+    /// Fills `values`, at most; returns how many there are.
+    template <class T>
+    int64_t get(const Descriptor& d, cudnnBackendAttributeName_t name, std::span<T> values) {
+        return get_as(d, name, kind_of(values.data()), values.size(), values.data());
+    }
+    /// Fills descriptors that were created.
+    int64_t get_linked(const Descriptor& d, cudnnBackendAttributeName_t name, std::span<void*> to) {
+        return get_as(d, name, CUDNN_TYPE_BACKEND_DESCRIPTOR, to.size(), to.data());
     }
 
  private:
+    void set_as(const Descriptor& d, cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t kind, size_t count,
+                const void* values) {
+        call("cudnnBackendSetAttribute", dnn_.attribute_set, d.get(), name, kind, static_cast<int64_t>(count), values);
+    }
+    int64_t get_as(const Descriptor& d, cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t kind,
+                   size_t count, void* values) {
+        int64_t found = 0;
+        call("cudnnBackendGetAttribute", dnn_.attribute_get, d.get(), name, kind, static_cast<int64_t>(count), &found,
+             values);
+        return ok() ? std::min(found, static_cast<int64_t>(count)) : 0;
+    }
+
     const Cudnn& dnn_;
     cudnnStatus_t status_ = CUDNN_STATUS_SUCCESS;
     const char* name_ = "";
 };
 
-cudnnDataType_t type_of(Dtype dtype) {
-    if (dtype == Dtype::float16) return CUDNN_DATA_HALF;
-    if (dtype == Dtype::bfloat16) return CUDNN_DATA_BFLOAT16;
-    return dtype == Dtype::float64 ? CUDNN_DATA_DOUBLE : CUDNN_DATA_FLOAT;
-}
+/// The names of a pass's tensors in its graph.
+enum Uid : int64_t { kInputUid = 'x', kWeightUid = 'w', kOutUid = 'y', kBiasUid = 'b', kSumsUid = 's' };
 
-/// Tensor cores for half types; for float32 only with TF32.
-cudnnMathType_t math_of(Dtype dtype) {
-    if (dtype == Dtype::float32) return is_in_tf32(dtype) ? CUDNN_DEFAULT_MATH : CUDNN_FMA_MATH;
-    return dtype == Dtype::float64 ? CUDNN_DEFAULT_MATH : CUDNN_TENSOR_OP_MATH;
-}
+/// A pass's operation, and its attributes.
+struct Operation {
+    cudnnBackendDescriptorType_t type;
+    cudnnBackendAttributeName_t convolution, input, weight, out, alpha, beta;
+};
+constexpr Operation kOperations[] = {
+    // by ConvPass
+    {CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC,
+     CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W,
+     CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA,
+     CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA},
+    {CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC,
+     CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W,
+     CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_ALPHA,
+     CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_BETA},
+    {CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR,
+     CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X,
+     CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY,
+     CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_ALPHA, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA},
+};
 
 /// The numbers of a convolution's sides as the library takes them: one side becomes two, of which the first has one
 /// element.
 class LibrarySides {
  public:
-    explicit LibrarySides(const Convolution& c) : count_(c.shape.sides < 2 ? 2 : static_cast<int>(c.shape.sides)) {}
+    explicit LibrarySides(const Convolution& c) : count_(c.shape.sides < 2 ? 2 : c.shape.sides) {}
 
-    [[nodiscard]] int count() const { return count_; }
-    /// The numbers of `first`, then those of the sides.
-    template <size_t kFirst>
-    [[nodiscard]] std::array<int, kFirst + kMostSides> join(const std::array<int64_t, kFirst>& first,
-                                                            const Sides& sides) const {
-        std::array<int, kFirst + kMostSides> all{};
-        std::ranges::transform(first, all.begin(), narrow);
-        std::ranges::transform(sides.end() - count_, sides.end(), all.begin() + kFirst, narrow);
+    /// The first two numbers, then those of the sides.
+    [[nodiscard]] std::vector<int64_t> join(int64_t first, int64_t second, const Sides& sides) const {
+        std::vector<int64_t> all{first, second};
+        all.insert(all.end(), sides.end() - static_cast<std::ptrdiff_t>(count_), sides.end());
         return all;
     }
-    [[nodiscard]] std::array<int, kMostSides> of(const Sides& sides) const { return join<0>({}, sides); }
+    [[nodiscard]] std::span<const int64_t> of(const Sides& sides) const { return std::span(sides).last(count_); }
 
  private:
-    static int narrow(int64_t x) { return static_cast<int>(x); }
-
-    int count_;
+    size_t count_;
 };
 
-TensorDesc tensor_desc(Calls& calls, const Cudnn& dnn, const Convolution& c, int64_t channels, const Sides& sides) {
-    cudnnTensorDescriptor_t made = nullptr;
-    calls.call("cudnnCreateTensorDescriptor", dnn.tensor_create, &made);
-    TensorDesc desc(made, {&dnn});
-    const LibrarySides numbers(c);
-    const int64_t lane = c.channels_last ? channels : 1, area = sides[0] * sides[1] * sides[2];
-    const Sides steps{sides[1] * sides[2] * lane, sides[2] * lane, lane};
-    const auto sizes = numbers.join<2>({c.shape.count, channels}, sides);
-    const auto strides = numbers.join<2>({channels * area, c.channels_last ? 1 : area}, steps);
-    calls.call("cudnnSetTensorNdDescriptor", dnn.tensor_set, made, type_of(c.dtype), 2 + numbers.count(), sizes.data(),
-               strides.data());
-    return desc;
-}
+/// Makes the graph of a pass. All that it makes stays in `parts`, which the graph's plans need.
+class Graph {
+ public:
+    Graph(Calls& calls, const Convolution& c, std::deque<Descriptor>& parts) : calls_(calls), c_(c), parts_(parts) {}
 
-FilterDesc filter_desc(Calls& calls, const Cudnn& dnn, const Convolution& c) {
-    cudnnFilterDescriptor_t made = nullptr;
-    calls.call("cudnnCreateFilterDescriptor", dnn.filter_create, &made);
-    FilterDesc desc(made, {&dnn});
-    const LibrarySides numbers(c);
-    const auto sizes = numbers.join<2>({c.shape.out_channels, c.shape.group_in()}, c.shape.window.kernel);
-    calls.call("cudnnSetFilterNdDescriptor", dnn.filter_set, made, type_of(c.dtype),
-               c.channels_last ? CUDNN_TENSOR_NHWC : CUDNN_TENSOR_NCHW, 2 + numbers.count(), sizes.data());
-    return desc;
-}
+    [[nodiscard]] const Descriptor& make(cudnnHandle_t handle) {
+        const bool adds_bias = c_.addend == ConvAddend::kBias;
+        const operands::ConvShape& s = c_.shape;
+        const Descriptor& x = tensor(kInputUid, s.count, s.channels, s.in);
+        const Descriptor& w = tensor(kWeightUid, s.out_channels, s.group_in(), s.window.kernel);
+        const Descriptor& y = tensor(kOutUid, s.count, s.out_channels, s.out);
+        const Descriptor& sums = adds_bias ? tensor(kSumsUid, s.count, s.out_channels, s.out) : y;
+        std::vector<void*> operations{convolution(x, w, sums).get()};
+        if (adds_bias) operations.push_back(addition(sums, tensor(kBiasUid, 1, s.out_channels, {1, 1, 1}), y).get());
+        const Descriptor& graph = add(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
+        calls_.set(graph, CUDNN_ATTR_OPERATIONGRAPH_HANDLE, handle);
+        calls_.link(graph, CUDNN_ATTR_OPERATIONGRAPH_OPS, operations);
+        calls_.finalize(graph);
+        return graph;
+    }
 
-ConvolutionDesc convolution_desc(Calls& calls, const Cudnn& dnn, const Convolution& c) {
-    cudnnConvolutionDescriptor_t made = nullptr;
-    calls.call("cudnnCreateConvolutionDescriptor", dnn.convolution_create, &made);
-    ConvolutionDesc desc(made, {&dnn});
-    const LibrarySides numbers(c);
-    const operands::Window& w = c.shape.window;
-    const auto padding = numbers.of(w.padding), stride = numbers.of(w.stride), dilation = numbers.of(w.dilation);
-    calls.call("cudnnSetConvolutionNdDescriptor", dnn.convolution_set, made, numbers.count(), padding.data(),
-               stride.data(), dilation.data(), CUDNN_CROSS_CORRELATION,
-               c.dtype == Dtype::float64 ? CUDNN_DATA_DOUBLE : CUDNN_DATA_FLOAT);
-    calls.call("cudnnSetConvolutionGroupCount", dnn.convolution_set_groups, made, static_cast<int>(c.shape.groups));
-    calls.call("cudnnSetConvolutionMathType", dnn.convolution_set_math, made, math_of(c.dtype));
-    return desc;
-}
+ private:
+    const Descriptor& add(cudnnBackendDescriptorType_t type) { return parts_.emplace_back(calls_.create(type)); }
 
-/// Takes the library's first proposal that is allowed and whose workspace is not too large: get(count, &found,
-/// proposals) fills them, measure(algorithm, &bytes) gives the workspace.
-template <class Perf, class Algorithm, class Get, class Measure>
-void choose(Calls& calls, const Cudnn& dnn, const Convolution& c, std::span<const Algorithm> allowed, Get&& get,
-            Measure&& measure, ConvPlan& plan) {
-    constexpr int kProposals = 16;
-    Perf proposals[kProposals] = {};
-    int found = 0;
-    calls.call("cudnnGetConvolution...Algorithm_v7", get, kProposals, &found, proposals);
-    for (int i = 0; i < found && calls.ok() && plan.algorithm < 0; ++i) {
-        const Perf& proposal = proposals[i];
-        if (proposal.status != CUDNN_STATUS_SUCCESS || proposal.determinism != CUDNN_DETERMINISTIC) continue;
-        if (std::ranges::find(allowed, proposal.algo) == allowed.end()) continue;
-        const cudnnMathType_t math = c.dtype == Dtype::float32 ? math_of(c.dtype) : proposal.mathType;
-        calls.call("cudnnSetConvolutionMathType", dnn.convolution_set_math, plan.convolution.get(), math);
-        size_t bytes = 0;
-        if (!calls.ok() || measure(proposal.algo, &bytes) != CUDNN_STATUS_SUCCESS || bytes > kMostWorkspace) continue;
-        plan.algorithm = proposal.algo;
-        plan.workspace_bytes = bytes;
+    /// The sums to which a bias is added are no tensor in memory.
+    const Descriptor& tensor(Uid uid, int64_t first, int64_t channels, const Sides& sides) {
+        const Descriptor& made = add(CUDNN_BACKEND_TENSOR_DESCRIPTOR);
+        const LibrarySides numbers(c_);
+        const int64_t lane = c_.channels_last ? channels : 1, area = sides[0] * sides[1] * sides[2];
+        const Sides steps{sides[1] * sides[2] * lane, sides[2] * lane, lane};
+        const std::vector<int64_t> sizes = numbers.join(first, channels, sides);
+        const std::vector<int64_t> strides = numbers.join(channels * area, c_.channels_last ? 1 : area, steps);
+        const bool is_virtual = uid == kSumsUid;
+        calls_.set(made, CUDNN_ATTR_TENSOR_DATA_TYPE, is_virtual ? sum_type_of(c_.dtype) : type_of(c_.dtype));
+        calls_.set(made, CUDNN_ATTR_TENSOR_DIMENSIONS, std::span<const int64_t>(sizes));
+        calls_.set(made, CUDNN_ATTR_TENSOR_STRIDES, std::span<const int64_t>(strides));
+        calls_.set(made, CUDNN_ATTR_TENSOR_UNIQUE_ID, int64_t{uid});
+        calls_.set(made, CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, static_cast<int64_t>(kConvAlignment));
+        calls_.set(made, CUDNN_ATTR_TENSOR_IS_VIRTUAL, is_virtual);
+        calls_.finalize(made);
+        return made;
+    }
+    const Descriptor& window() {
+        const Descriptor& made = add(CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR);
+        const LibrarySides numbers(c_);
+        const operands::Window& w = c_.shape.window;
+        calls_.set(made, CUDNN_ATTR_CONVOLUTION_COMP_TYPE, sum_type_of(c_.dtype));
+        calls_.set(made, CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_CROSS_CORRELATION);
+        calls_.set(made, CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, static_cast<int64_t>(numbers.of(w.kernel).size()));
+        calls_.set(made, CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, numbers.of(w.stride));
+        calls_.set(made, CUDNN_ATTR_CONVOLUTION_DILATIONS, numbers.of(w.dilation));
+        calls_.set(made, CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, numbers.of(w.padding));
+        calls_.set(made, CUDNN_ATTR_CONVOLUTION_POST_PADDINGS, numbers.of(w.padding));
+        calls_.finalize(made);
+        return made;
+    }
+    const Descriptor& convolution(const Descriptor& x, const Descriptor& w, const Descriptor& y) {
+        const Operation& names = kOperations[static_cast<size_t>(c_.pass)];
+        const Descriptor& of_window = window();
+        const Descriptor& made = add(names.type);
+        calls_.link(made, names.convolution, of_window);
+        calls_.link(made, names.input, x);
+        calls_.link(made, names.weight, w);
+        calls_.link(made, names.out, y);
+        const double beta = c_.addend == ConvAddend::kOld ? 1 : 0;
+        if (c_.dtype == Dtype::float64) {
+            calls_.set(made, names.alpha, 1.0);
+            calls_.set(made, names.beta, beta);
+        } else {
+            calls_.set(made, names.alpha, 1.0F);
+            calls_.set(made, names.beta, static_cast<float>(beta));
+        }
+        calls_.finalize(made);
+        return made;
+    }
+    const Descriptor& addition(const Descriptor& sums, const Descriptor& bias, const Descriptor& y) {
+        const Descriptor& mode = add(CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
+        calls_.set(mode, CUDNN_ATTR_POINTWISE_MODE, CUDNN_POINTWISE_ADD);
+        calls_.set(mode, CUDNN_ATTR_POINTWISE_MATH_PREC, sum_type_of(c_.dtype));
+        calls_.finalize(mode);
+        const Descriptor& made = add(CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
+        calls_.link(made, CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, mode);
+        calls_.link(made, CUDNN_ATTR_OPERATION_POINTWISE_XDESC, sums);
+        calls_.link(made, CUDNN_ATTR_OPERATION_POINTWISE_BDESC, bias);
+        calls_.link(made, CUDNN_ATTR_OPERATION_POINTWISE_YDESC, y);
+        calls_.finalize(made);
+        return made;
+    }
+
+    Calls& calls_;
+    const Convolution& c_;
+    std::deque<Descriptor>& parts_;
+};
+
+/// Whether an engine with that note may be taken. Fourier and Winograd transforms mix neighbours: a NaN or a large
+/// number would change elements of which it is no term. Sums stay in the type of sums, and in one order. Tensor cores
+/// round float32 factors, and so does what is converted down: only TF32 allows it.
+bool is_allowed(cudnnBackendNumericalNote_t note, const Convolution& c) {
+    switch (note) {
+        case CUDNN_NUMERICAL_NOTE_TENSOR_CORE:
+        case CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS:
+            return c.dtype != Dtype::float32 || is_in_tf32(c.dtype);
+        case CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION:
+        case CUDNN_NUMERICAL_NOTE_FFT:
+        case CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC:
+        case CUDNN_NUMERICAL_NOTE_WINOGRAD:
+        case CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_4x4:
+        case CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_6x6:
+        case CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_13x13:
+            return false;
+        default:
+            return true;
     }
 }
 
-void choose(Calls& calls, const Cudnn& dnn, cudnnHandle_t handle, const Convolution& c, ConvPlan& p) {
-    const auto x = p.input.get(), y = p.out.get();
-    const auto w = p.weight.get();
-    const auto v = p.convolution.get();
-    switch (c.pass) {
-        case ConvPass::kForward:
-            return choose<cudnnConvolutionFwdAlgoPerf_t, cudnnConvolutionFwdAlgo_t>(
-                calls, dnn, c, kForwardAlgorithms,
-                [&](int n, int* found, auto* to) { return dnn.forward_algorithms(handle, x, w, v, y, n, found, to); },
-                [&](auto algo, size_t* bytes) { return dnn.forward_workspace(handle, x, w, v, y, algo, bytes); }, p);
-        case ConvPass::kInputGradient:
-            return choose<cudnnConvolutionBwdDataAlgoPerf_t, cudnnConvolutionBwdDataAlgo_t>(
-                calls, dnn, c, kDataAlgorithms,
-                [&](int n, int* found, auto* to) { return dnn.data_algorithms(handle, w, y, v, x, n, found, to); },
-                [&](auto algo, size_t* bytes) { return dnn.data_workspace(handle, w, y, v, x, algo, bytes); }, p);
-        case ConvPass::kWeightGradient:
-            return choose<cudnnConvolutionBwdFilterAlgoPerf_t, cudnnConvolutionBwdFilterAlgo_t>(
-                calls, dnn, c, kFilterAlgorithms,
-                [&](int n, int* found, auto* to) { return dnn.filter_algorithms(handle, x, y, v, w, n, found, to); },
-                [&](auto algo, size_t* bytes) { return dnn.filter_workspace(handle, x, y, v, w, algo, bytes); }, p);
+bool is_allowed(const Cudnn& dnn, const Descriptor& config, const Convolution& c) {
+    Calls calls(dnn);
+    const Descriptor engine = calls.create(CUDNN_BACKEND_ENGINE_DESCRIPTOR);
+    void* to[] = {engine.get()};
+    (void)calls.get_linked(config, CUDNN_ATTR_ENGINECFG_ENGINE, to);
+    std::array<cudnnBackendNumericalNote_t, CUDNN_NUMERICAL_NOTE_TYPE_COUNT> notes{};
+    const int64_t count =
+        calls.get(engine, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, std::span<cudnnBackendNumericalNote_t>(notes));
+    return calls.ok() && std::all_of(notes.begin(), notes.begin() + count,
+                                     [&](cudnnBackendNumericalNote_t note) { return is_allowed(note, c); });
+}
+
+/// Engines for the graph, the library's first choice first.
+std::vector<Descriptor> propose(const Cudnn& dnn, const Descriptor& graph, cudnnBackendHeurMode_t mode) {
+    Calls calls(dnn);
+    const Descriptor heuristics = calls.create(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
+    calls.link(heuristics, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph);
+    calls.set(heuristics, CUDNN_ATTR_ENGINEHEUR_MODE, mode);
+    calls.finalize(heuristics);
+    std::vector<Descriptor> configs;
+    std::vector<void*> to;
+    for (int64_t i = 0; i < kMostProposals && calls.ok(); ++i) {
+        configs.push_back(calls.create(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR));
+        to.push_back(configs.back().get());
+    }
+    const int64_t found = calls.get_linked(heuristics, CUDNN_ATTR_ENGINEHEUR_RESULTS, to);
+    configs.resize(static_cast<size_t>(found));
+    return configs;
+}
+
+/// Makes the plan of an engine; false if the library refuses it, or if it needs too much.
+bool take(const Cudnn& dnn, cudnnHandle_t handle, Descriptor config, ConvPlan& plan) {
+    Calls calls(dnn);
+    Descriptor run = calls.create(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
+    calls.set(run, CUDNN_ATTR_EXECUTION_PLAN_HANDLE, handle);
+    calls.link(run, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, config);
+    calls.finalize(run);
+    std::array<int64_t, 1> bytes{};
+    (void)calls.get(run, CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, std::span<int64_t>(bytes));
+    if (!calls.ok()) plan.refusal = calls.text();
+    if (!calls.ok() || bytes[0] > kMostWorkspace) return false;
+    plan.parts.push_back(std::move(config));
+    plan.run = std::move(run);
+    plan.workspace_bytes = static_cast<size_t>(bytes[0]);
+    return true;
+}
+
+/// Takes the library's first proposal that is allowed and whose workspace is not too large.
+void choose(const Cudnn& dnn, cudnnHandle_t handle, const Convolution& c, const Descriptor& graph, ConvPlan& plan) {
+    for (const cudnnBackendHeurMode_t mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK}) {
+        for (Descriptor& config : propose(dnn, graph, mode)) {
+            if (is_allowed(dnn, config, c) && take(dnn, handle, std::move(config), plan)) return;
+        }
     }
 }
 
@@ -208,6 +358,7 @@ PlanKey key_of(const Convolution& c) {
     const operands::ConvShape& s = c.shape;
     PlanKey key{current_device(),
                 static_cast<int64_t>(c.pass),
+                static_cast<int64_t>(c.addend),
                 static_cast<int64_t>(c.dtype),
                 is_in_tf32(c.dtype) ? 1 : 0,
                 c.channels_last ? 1 : 0,
@@ -223,7 +374,7 @@ PlanKey key_of(const Convolution& c) {
     return key;
 }
 
-diopiError_t no_algorithm(std::string_view op, const Convolution& c, const ConvPlan& plan) {
+diopiError_t no_engine(std::string_view op, const Convolution& c, const ConvPlan& plan) {
     const std::string why = plan.refusal.empty() ? "" : " (" + plan.refusal + ")";
     return fail(diopiNoImplement, std::string(op) + ": cuDNN has no deterministic algorithm for this convolution of " +
                                       std::string(name(c.dtype)) + why + ": another dtype or layout may have one");
@@ -238,19 +389,17 @@ diopiError_t find_plan(std::string_view op, const Cudnn& dnn, cudnnHandle_t hand
     if (plan == nullptr) {
         Calls calls(dnn);
         ConvPlan made;
-        made.input = tensor_desc(calls, dnn, c, c.shape.channels, c.shape.in);
-        made.out = tensor_desc(calls, dnn, c, c.shape.out_channels, c.shape.out);
-        made.weight = filter_desc(calls, dnn, c);
-        made.convolution = convolution_desc(calls, dnn, c);
-        choose(calls, dnn, handle, c, made);
+        const Descriptor& graph = Graph(calls, c, made.parts).make(handle);
         if (calls.is_refused()) {
             made.refuse(calls.text());
         } else if (!calls.ok()) {
             return calls.error(op);
+        } else {
+            choose(dnn, handle, c, graph, made);
         }
         plan = &plans.add(std::move(key), std::move(made));
     }
-    return plan->algorithm >= 0 ? diopiSuccess : no_algorithm(op, c, *plan);
+    return plan->run != nullptr ? diopiSuccess : no_engine(op, c, *plan);
 }
 
 }  // namespace
@@ -263,51 +412,31 @@ diopiError_t find_convolution(std::string_view op, const Convolution& c) {
     return dnn == nullptr ? error : find_plan(op, *dnn, handle, c, plan);
 }
 
-diopiError_t convolve(diopiContextHandle_t ctx, std::string_view op, const Convolution& c, void* input, void* weight,
-                      void* out, double beta) {
+diopiError_t convolve(diopiContextHandle_t ctx, std::string_view op, const Convolution& c, const ConvData& data) {
     cudnnHandle_t handle = nullptr;
     diopiError_t error = diopiSuccess;
     const Cudnn* dnn = use_library<Cudnn>(op, handle, error);
     if (dnn == nullptr) return error;
-    ConvPlan* p = nullptr;
-    error = find_plan(op, *dnn, handle, c, p);
-    View workspace;
-    if (error == diopiSuccess && p->workspace_bytes > 0) {
-        const int64_t bytes[] = {static_cast<int64_t>(p->workspace_bytes)};
-        error = require(ctx, bytes, Dtype::uint8, workspace);
-    }
+    ConvPlan* plan = nullptr;
+    error = find_plan(op, *dnn, handle, c, plan);
+    void* workspace = nullptr;
+    if (error == diopiSuccess) error = require_workspace(ctx, plan->workspace_bytes, workspace);
     if (error != diopiSuccess) return error;
 
-    const float narrow_factors[] = {1, static_cast<float>(beta)};
-    const double wide_factors[] = {1, beta};
-    const bool is_wide = c.dtype == Dtype::float64;
-    const void* one = is_wide ? static_cast<const void*>(&wide_factors[0]) : &narrow_factors[0];
-    const void* old = is_wide ? static_cast<const void*>(&wide_factors[1]) : &narrow_factors[1];
-    const auto x = p->input.get(), y = p->out.get();
-    const auto w = p->weight.get();
-    const auto v = p->convolution.get();
+    const int64_t uids[] = {kInputUid, kWeightUid, kOutUid, kBiasUid};
+    void* const addresses[] = {data.input, data.weight, data.out, data.bias};
+    const size_t count = c.addend == ConvAddend::kBias ? 4 : 3;
     Calls calls(*dnn);
     calls.call("cudnnSetStream", dnn->set_stream, handle, stream_of(ctx));
-    switch (c.pass) {
-        case ConvPass::kForward:
-            calls.call("cudnnConvolutionForward", dnn->forward, handle, one, x, input, w, weight, v,
-                       static_cast<cudnnConvolutionFwdAlgo_t>(p->algorithm), workspace.data, p->workspace_bytes, old, y,
-                       out);
-            break;
-        case ConvPass::kInputGradient:
-            calls.call("cudnnConvolutionBackwardData", dnn->backward_data, handle, one, w, weight, y, out, v,
-                       static_cast<cudnnConvolutionBwdDataAlgo_t>(p->algorithm), workspace.data, p->workspace_bytes,
-                       old, x, input);
-            break;
-        case ConvPass::kWeightGradient:
-            calls.call("cudnnConvolutionBackwardFilter", dnn->backward_filter, handle, one, x, input, y, out, v,
-                       static_cast<cudnnConvolutionBwdFilterAlgo_t>(p->algorithm), workspace.data, p->workspace_bytes,
-                       old, w, weight);
-            break;
-    }
+    const Descriptor pack = calls.create(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
+    calls.set(pack, CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, std::span(uids).first(count));
+    calls.point(pack, CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, std::span(addresses).first(count));
+    calls.point(pack, CUDNN_ATTR_VARIANT_PACK_WORKSPACE, std::span<void* const>(&workspace, 1));
+    calls.finalize(pack);
+    calls.call("cudnnBackendExecute", dnn->execute, handle, plan->run.get(), pack.get());
     if (!calls.is_refused()) return calls.error(op);
-    p->refuse(calls.text());
-    return no_algorithm(op, c, *p);
+    plan->refuse(calls.text());
+    return no_engine(op, c, *plan);
 }
 
 }  // namespace diopi::cuda

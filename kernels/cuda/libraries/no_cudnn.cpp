@@ -8,7 +8,7 @@ diopiError_t find_convolution(std::string_view op, const Convolution&) {
                 std::string(op) + ": this build has no cuDNN: build where cudnn.h of cuDNN 9 is in the CUDA toolkit");
 }
 
-diopiError_t convolve(diopiContextHandle_t, std::string_view op, const Convolution& c, void*, void*, void*, double) {
+diopiError_t convolve(diopiContextHandle_t, std::string_view op, const Convolution& c, const ConvData&) {
     return find_convolution(op, c);
 }
 

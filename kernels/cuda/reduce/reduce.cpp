@@ -118,7 +118,8 @@ RowTeams make_teams(int64_t rows, int64_t size, bool side_by_side, bool packs, H
         t.lanes = power_of_2(ceil_div(size, few), kWarp);
     } else {
         t.holds_few = size <= threads * few;
-        t.lanes = static_cast<int>(size <= threads * many ? kThreads : kMostRowThreads);
+        // A larger block than needed leaves no room for a second one, whose loads would fill the first one's pauses.
+        t.lanes = std::max(static_cast<int>(kThreads), power_of_2(ceil_div(size, many), kMostRowThreads));
     }
     t.lane_bits = std::countr_zero(static_cast<unsigned>(t.lanes));
     return t;

@@ -205,7 +205,7 @@ TEST_CASE("cuda: a team holds a row up to the limit of a block") {
                 const auto held = t.holds_few ? static_cast<int64_t>(kFewHeldBytes / item) : many;
                 const int64_t most = (side_by_side ? 8 : 1024) * many;
                 CHECK(std::has_single_bit(static_cast<unsigned>(t.lanes)));
-                CHECK((t.lanes <= 32 || t.lanes == 256 || t.lanes == 1024));
+                CHECK((t.lanes <= 32 || (t.lanes >= 256 && t.lanes <= 1024)));
                 CHECK(1 << t.lane_bits == t.lanes);
                 CHECK((t.lanes * held >= size || size > most));
                 const Launch grid = launch_for(t);
@@ -214,6 +214,14 @@ TEST_CASE("cuda: a team holds a row up to the limit of a block") {
             }
         }
     }
+}
+
+TEST_CASE("cuda: a block is not larger than a row needs, so that a second one has room") {
+    const auto lanes = [](int64_t size) { return make_teams(1000, size, false, true, {1, sizeof(float)}).lanes; };
+    CHECK(lanes(8192) == 256);
+    CHECK(lanes(8193) == 512);
+    CHECK(lanes(16384) == 512);
+    CHECK(lanes(16385) == 1024);
 }
 
 TEST_CASE("cuda: rows are along any dimension, and side by side if neighbours belong to different rows") {
