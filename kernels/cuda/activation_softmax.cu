@@ -19,30 +19,41 @@ struct Exponentials {
     C most, sum;
 };
 
-template <class C>
+/// exp(x); for half types with an error of up to |x| 2^-24 of it, which is far below their last place.
+template <class T>
+__device__ ComputeOf<T> exponential(ComputeOf<T> x) {
+    if constexpr (sizeof(T) == 2) {
+        return exp2f(x * 1.44269504F);
+    } else {
+        return exp(x);
+    }
+}
+
+template <class T>
 struct JoinExponentials {
+    using C = ComputeOf<T>;
     using State = Exponentials<C>;
 
     __device__ State combine(const State& a, const State& b) const {
         const C most = a.most > b.most ? a.most : b.most;
         if (most == C(-INFINITY)) return {most, a.sum + b.sum};
-        return {most, a.sum * exp(a.most - most) + b.sum * exp(b.most - most)};
+        return {most, a.sum * exponential<T>(a.most - most) + b.sum * exponential<T>(b.most - most)};
     }
 };
 
 /// Adds the numbers that a lane holds to its state. Except for the logarithm, held becomes exp(held - state.most).
-template <class Part, class C, int kHeld>
+template <class T, class Part, class C, int kHeld>
 __device__ void take(const Part& part, C (&held)[kHeld], Exponentials<C>& state, bool logarithm) {
     C most = state.most;
     part.each([&](int i) { most = held[i] > most ? held[i] : most; });
     const C base = most == C(-INFINITY) ? C(0) : most;
     C sum = 0;
     part.each([&](int i) {
-        const C e = exp(held[i] - base);
+        const C e = exponential<T>(held[i] - base);
         sum += e;
         if (!logarithm) held[i] = e;
     });
-    if (most > state.most) state.sum *= exp(state.most - most);
+    if (most > state.most) state.sum *= exponential<T>(state.most - most);
     state = {most, state.sum + sum};
 }
 
@@ -62,12 +73,12 @@ __global__ void __launch_bounds__(kMostRowThreads)
         for (int64_t begin = 0; begin < t.size; begin += step) {
             const Part part(t, member, begin);
             part.load(x, along.at[1], held);
-            take(part, held, own, logarithm);
+            take<T>(part, held, own, logarithm);
         }
-        const auto all = join_team(t, JoinExponentials<C>{}, own);
+        const auto all = join_team(t, JoinExponentials<T>{}, own);
         const C shift = logarithm ? log(all.sum) : C(0), scale = 1 / all.sum;
         // The held numbers are relative to the lane's own maximum.
-        const C own_scale = (own.most == C(-INFINITY) ? C(0) : exp(own.most - all.most)) * scale;
+        const C own_scale = (own.most == C(-INFINITY) ? C(0) : exponential<T>(own.most - all.most)) * scale;
         for (int64_t begin = 0; begin < t.size; begin += step) {
             const Part part(t, member, begin);
             if (t.size > step) part.load(x, along.at[1], held);
@@ -75,7 +86,7 @@ __global__ void __launch_bounds__(kMostRowThreads)
                 if (logarithm) {
                     held[i] = (held[i] - all.most) - shift;
                 } else if (t.size > step) {
-                    held[i] = exp(held[i] - all.most) * scale;
+                    held[i] = exponential<T>(held[i] - all.most) * scale;
                 } else {
                     held[i] *= own_scale;
                 }
@@ -112,7 +123,7 @@ __global__ void __launch_bounds__(kMostRowThreads)
                 part.load(grad_out + places[1], along.at[1], g);
                 part.load(result + places[2], along.at[2], y);
             }
-            part.each([&](int i) { g[i] = logarithm ? g[i] - exp(y[i]) * sum : y[i] * (g[i] - sum); });
+            part.each([&](int i) { g[i] = logarithm ? g[i] - exponential<T>(y[i]) * sum : y[i] * (g[i] - sum); });
             part.store(grad + places[0], along.at[0], g);
         }
     });

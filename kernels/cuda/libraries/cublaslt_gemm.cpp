@@ -18,7 +18,7 @@ namespace {
 
 /// The size that NVIDIA recommends for sm_90; an algorithm uses the part that it needs.
 constexpr uint64_t kMostWorkspace = 32 << 20;
-constexpr size_t kBiasAlignment = 16;
+constexpr size_t kAlignment = 16;
 /// The library may refuse 65536 and more. A power of 2, so that every part of a batch is aligned like the first one.
 constexpr int64_t kMostBatch = 32768;
 
@@ -204,7 +204,14 @@ diopiError_t gemm_in_parts(diopiContextHandle_t ctx, std::string_view op, const 
 
 }  // namespace
 
-bool takes_bias(Dtype result, const void* bias) { return result != Dtype::float64 && is_aligned(bias, kBiasAlignment); }
+bool takes_bias(const Gemm& g, const void* bias) {
+    if (g.result == Dtype::float64 || !is_aligned(bias, kAlignment)) return false;
+    const auto has_aligned_rows = [](const GemmMatrix& x) {
+        constexpr int64_t kHalves = kAlignment / 2;
+        return is_aligned(x.data, kAlignment) && x.pitch % kHalves == 0 && x.batch_stride % kHalves == 0;
+    };
+    return !is_half(g.result) || (has_aligned_rows(g.a) && has_aligned_rows(g.b) && has_aligned_rows(g.c));
+}
 
 diopiError_t gemm(diopiContextHandle_t ctx, std::string_view op, const Gemm& g) {
     if (g.batch > kMostBatch) return gemm_in_parts(ctx, op, g);

@@ -3,7 +3,7 @@
 
 namespace diopi::cuda {
 
-bool takes_bias(Dtype, const void*) { return false; }
+bool takes_bias(const Gemm&, const void*) { return false; }
 
 diopiError_t gemm(diopiContextHandle_t, std::string_view op, const Gemm&) {
     return fail(diopiNoImplement,

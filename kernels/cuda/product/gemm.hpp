@@ -22,12 +22,13 @@ struct Gemm {
     int64_t m = 1, n = 1, k = 1, batch = 1;
     Dtype factors = Dtype::float32, result = Dtype::float32;
     GemmMatrix a, b, c;
-    const void* bias = nullptr;  ///< n numbers that are added to each row, or null. See takes_bias.
+    const void* bias = nullptr;  ///< n numbers that are added to each row, or null: takes_bias.
     double alpha = 1, beta = 0;  ///< alpha is not 0, with which the library may ignore a and b, and so their NaN
 };
 
-/// Whether the library takes `bias`: aligned to 16 bytes, not float64.
-[[nodiscard]] bool takes_bias(Dtype result, const void* bias);
+/// Whether the library adds `bias` to the product, and rounds once: not in float64, nor where `bias` is not aligned to
+/// 16 bytes. It rounds half products before it adds, where not every row of every matrix is aligned so.
+[[nodiscard]] bool takes_bias(const Gemm& product, const void* bias);
 
 /// Equal calls give equal bits. diopiNoImplement if the library is missing.
 [[nodiscard]] diopiError_t gemm(diopiContextHandle_t ctx, std::string_view op, const Gemm& product);

@@ -136,11 +136,24 @@ Types types_of(const View& a, const View& b, const View& c, const Addend& addend
     return {a.dtype, c.dtype == a.dtype && is_exact ? c.dtype : Dtype::float32};
 }
 
-/// Whether the library adds the addend as its bias: one number for each of the plan's n columns of every matrix.
-bool is_bias(const Addend& addend, const View& c, int64_t columns, int64_t n) {
+/// The first call of the plan, without the addend.
+Gemm gemm_of(const Preparation& ready, const Types& types, double alpha) {
+    const ProductPlan& plan = ready.call.plan;
+    Gemm g;
+    g.m = plan.m.size, g.n = plan.n.size, g.k = plan.k.size, g.batch = plan.batch.size;
+    g.factors = types.factors, g.result = types.result;
+    g.a = matrix(ready.a, ready.call.a, plan.batch.a);
+    g.b = matrix(ready.b, ready.call.b, plan.batch.b);
+    g.c = matrix(ready.c, ready.call.c, plan.batch.c);
+    g.alpha = alpha;
+    return g;
+}
+
+/// Whether the library adds the addend as its bias: one number for each column of every matrix.
+bool is_bias(const Addend& addend, int64_t columns, const Gemm& g) {
     const View& v = *addend.view;
     return addend.weight == 1 && v.numel == columns && !v.shape.empty() && v.shape.back() == columns &&
-           v.is_contiguous() && n == columns && v.dtype == c.dtype && takes_bias(c.dtype, v.data);
+           v.is_contiguous() && g.n == columns && v.dtype == g.result && takes_bias(g, v.data);
 }
 
 bool is_same(const View& a, const View& b) {
@@ -151,7 +164,7 @@ bool is_same(const View& a, const View& b) {
 /// Gives the addend to the library as its bias, or stores it where the product is added to it.
 diopiError_t bring_addend(diopiContextHandle_t ctx, std::string_view op, const Addend& addend, const View& c,
                           int64_t columns, Gemm& g) {
-    if (is_bias(addend, c, columns, g.n)) {
+    if (is_bias(addend, columns, g)) {
         g.bias = addend.view->data;
         return diopiSuccess;
     }
@@ -189,26 +202,18 @@ diopiError_t contract(diopiContextHandle_t ctx, std::string_view op, ShapeView b
     if (c.view.dtype != types.result) error = require(ctx, c.view.shape, types.result, ready.c.view);
     if (error == diopiSuccess) error = ready.run();
     if (error != diopiSuccess) return error;
+    Gemm g = gemm_of(ready, types, alpha);
     // The library rounds some half products before it adds old values, on sm_90 for one (64, 32) * (32, 16).
-    const bool is_added_later = is_half(types.result) && addend.view != nullptr &&
-                                !is_bias(addend, ready.c.view, b.columns(), ready.call.plan.n.size);
+    const bool is_added_later = is_half(types.result) && addend.view != nullptr && !is_bias(addend, b.columns(), g);
     if (is_added_later || (is_half(types.result) && ready.call.plan.adds())) {
         types.result = Dtype::float32;  // so that the sums are rounded once
         error = require(ctx, c.view.shape, types.result, ready.c.view);
         if (error == diopiSuccess) error = ready.run();
         if (error != diopiSuccess) return error;
+        g = gemm_of(ready, types, alpha);
     }
-
-    const ProductPlan& plan = ready.call.plan;
-    Gemm g;
-    g.m = plan.m.size, g.n = plan.n.size, g.k = plan.k.size, g.batch = plan.batch.size;
-    g.factors = types.factors, g.result = types.result;
-    g.a = matrix(ready.a, ready.call.a, plan.batch.a);
-    g.b = matrix(ready.b, ready.call.b, plan.batch.b);
-    g.c = matrix(ready.c, ready.call.c, plan.batch.c);
-    g.alpha = alpha;
     if (addend.view != nullptr && !is_added_later) error = bring_addend(ctx, op, addend, ready.c.view, b.columns(), g);
-    if (error == diopiSuccess) error = run_calls(ctx, op, plan, g);
+    if (error == diopiSuccess) error = run_calls(ctx, op, ready.call.plan, g);
     if (error == diopiSuccess && is_added_later) {
         return combine(ctx, op, c.view, *addend.view, ready.c.view, addend.weight, 1);
     }
