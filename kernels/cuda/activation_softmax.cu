@@ -45,7 +45,7 @@ struct JoinExponentials {
 template <class T, class Part, class C, int kHeld>
 __device__ void take(const Part& part, C (&held)[kHeld], Exponentials<C>& state, bool logarithm) {
     C most = state.most;
-    part.each([&](int i) { most = held[i] > most ? held[i] : most; });
+    part.each([&](int i) { most = fmax(most, held[i]); });
     const C base = most == C(-INFINITY) ? C(0) : most;
     C sum = 0;
     part.each([&](int i) {

@@ -26,7 +26,7 @@ struct Inputs {
     const void* data[kIns];
     Dtype dtypes[kIns];
     C numbers[kIns];
-    bool repeats[kIns];  ///< one element for the whole run
+    bool repeats[kIns];  ///< one element along the innermost dimension
 };
 
 template <class F, class C, int kIns>
@@ -57,6 +57,33 @@ __global__ void run_kernel(F f, T* out, Inputs<C, kIns> in, int64_t n) {
         Pack<T, kPack> result;
         for (int i = 0; i < kPack; ++i) result.at[i] = convert<T>(call(f, values[i]));
         store_pack(out + at, n - at, result);
+    }
+}
+
+/// All operands are of T. The elements of the walk are packs (in_packs); an input repeats one element in each, or is
+/// aligned to packs.
+template <class T, class C, int kIns, class F>
+__global__ void packed_kernel(F f, T* out, Inputs<C, kIns> in, Walk<int32_t, kIns + 1> walk, int32_t n) {
+    constexpr int kPack = kPackOf<T>;
+    const int64_t step = int64_t{gridDim.x} * blockDim.x;
+    for (int64_t at = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; at < n; at += step) {
+        int32_t places[kIns + 1];
+        walk.find(static_cast<int32_t>(at), places);
+        C values[kPack][kIns];
+#pragma unroll
+        for (int k = 0; k < kIns; ++k) {
+            const T* from = static_cast<const T*>(in.data[k]);
+            if (from == nullptr || in.repeats[k]) {
+                const C fixed = from == nullptr ? in.numbers[k] : convert<C>(from[places[k + 1]]);
+                for (int i = 0; i < kPack; ++i) values[i][k] = fixed;
+            } else {
+                const auto pack = *reinterpret_cast<const Pack<T, kPack>*>(from + places[k + 1]);
+                for (int i = 0; i < kPack; ++i) values[i][k] = convert<C>(pack.at[i]);
+            }
+        }
+        Pack<T, kPack> result;
+        for (int i = 0; i < kPack; ++i) result.at[i] = convert<T>(call(f, values[i]));
+        *reinterpret_cast<Pack<T, kPack>*>(out + places[0]) = result;
     }
 }
 
@@ -152,7 +179,7 @@ diopiError_t plan(diopiContextHandle_t ctx, std::string_view op, const View& out
         if (ins[k].data != nullptr && ins[k].dtype != out.dtype) p.dtype = Dtype::unsupported;
     }
     p.nest = make_nest(operands);
-    for (size_t k = 0; k < kIns; ++k) p.in.repeats[k] = p.nest.strides[k + 1][0] == 0;
+    for (size_t k = 0; k < kIns; ++k) p.in.repeats[k] = p.nest.inner_stride(static_cast<int>(k) + 1) == 0;
     return diopiSuccess;
 }
 
@@ -210,15 +237,25 @@ diopiError_t launch_typed(diopiContextHandle_t ctx, std::string_view op, const P
     const auto form = form_for<T>(f);
     using Form = std::remove_cv_t<decltype(form)>;
     T* out = reinterpret_cast<T*>(p.out.data);
-    bool packs = p.nest.is_run() && is_aligned(p.out.data, kPackBytes);
-    for (int k = 0; k < kIns; ++k) packs = packs && (p.in.repeats[k] || is_aligned(p.in.data[k], kPackBytes));
-    if (packs) {
+    bool is_packed = is_aligned(p.out.data, kPackBytes);
+    for (int k = 0; k < kIns; ++k) is_packed = is_packed && (p.in.repeats[k] || is_aligned(p.in.data[k], kPackBytes));
+    if (is_packed && p.nest.is_run()) {
         const Launch l = launch_for(p.nest.numel, kPackBytes / sizeof(T));
         return launch(ctx, op, l, run_kernel<T, C, kIns, Form>, form, out, p.in, p.nest.numel);
     }
     if constexpr (kReal && !kHasStrided<T, F>) {
         return launch_mixed<kReal>(ctx, op, p, f);
     } else {
+        const std::optional<Nest> packs = is_packed ? in_packs(p.nest, kPackOf<T>) : std::nullopt;
+        if (packs) {
+            Plan<C, kIns> packed = p;
+            packed.nest = *packs;
+            return in_narrow_parts(packed, [&](const Plan<C, kIns>& part) {
+                return launch(ctx, op, launch_for(part.nest.numel, 1), packed_kernel<T, C, kIns, Form>, form,
+                              reinterpret_cast<T*>(part.out.data), part.in, walk_of<int32_t, kIns + 1>(part.nest),
+                              part.nest.numel);
+            });
+        }
         return in_narrow_parts(p, [&](const Plan<C, kIns>& part) {
             return launch(ctx, op, launch_for(part.nest.numel, kEach), strided_kernel<T, C, kIns, Form>, form,
                           reinterpret_cast<T*>(part.out.data), part.in, walk_of<int32_t, kIns + 1>(part.nest),

@@ -28,4 +28,21 @@ Halves split(const Nest& nest) {
     return halves;
 }
 
+std::optional<Nest> in_packs(const Nest& nest, int pack) {
+    const auto inner = static_cast<size_t>(nest.rank - 1);
+    if (nest.sizes[inner] % pack != 0 || nest.strides[0][inner] != 1) return std::nullopt;
+    Nest packed = nest;
+    packed.sizes[inner] /= pack;
+    packed.numel /= pack;
+    for (size_t k = 0; k < static_cast<size_t>(nest.operands); ++k) {
+        if (nest.strides[k][inner] == 0) continue;
+        if (nest.strides[k][inner] != 1) return std::nullopt;
+        for (size_t d = 0; d < inner; ++d) {
+            if (nest.strides[k][d] % pack != 0) return std::nullopt;
+        }
+        packed.strides[k][inner] = pack;
+    }
+    return packed;
+}
+
 }  // namespace diopi::cuda

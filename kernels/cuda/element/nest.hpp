@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <span>
 
 #include "kernels/cuda/element/index.hpp"
@@ -17,6 +18,10 @@ struct Halves {
     std::array<int64_t, kMaxOperands> places{};
 };
 [[nodiscard]] Halves split(const Nest& nest);
+
+/// The nest whose elements are packs of `pack` neighbours of operand 0. Each other operand has packs in the same
+/// places, or repeats one element in each. All are aligned to packs if the first ones are. None if they are not so.
+[[nodiscard]] std::optional<Nest> in_packs(const Nest& nest, int pack);
 
 template <class Index, int kOperands>
 [[nodiscard]] Walk<Index, kOperands> walk_of(const Nest& nest) {

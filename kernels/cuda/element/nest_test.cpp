@@ -124,6 +124,30 @@ TEST_CASE("cuda: a nest that does not fit 32 bits is cut until its parts do") {
     CHECK(quarters.nests[1].fits_32_bits());
 }
 
+TEST_CASE("cuda: a nest is walked in packs if every operand has or repeats them") {
+    const auto packed = [](const Layout& out, const Layout& in) {
+        return in_packs(make_nest(std::array{out.view(), in.view()}), 4);
+    };
+    const Layout out = contiguous({3, 8});
+    const auto row = packed(out, {{3, 8}, {0, 1}});
+    REQUIRE(row);
+    CHECK(row->numel == 6);
+    CHECK(row->inner_size() == 2);
+    CHECK(row->inner_stride(0) == 4);
+    CHECK(row->inner_stride(1) == 4);
+    CHECK(row->strides[1][0] == 0);
+    const auto column = packed(out, {{3, 8}, {1, 0}});
+    REQUIRE(column);
+    CHECK(column->inner_stride(1) == 0);
+    CHECK(column->strides[1][0] == 1);  // one element for each pack needs no alignment
+    CHECK(packed({{3, 8}, {12, 1}}, {{3, 8}, {16, 1}}));
+    CHECK_FALSE(packed(contiguous({3, 6}), {{3, 6}, {0, 1}}));  // no whole packs
+    CHECK_FALSE(packed({{3, 8}, {9, 1}}, {{3, 8}, {0, 1}}));    // rows are not aligned
+    CHECK_FALSE(packed(out, {{3, 8}, {9, 1}}));
+    CHECK_FALSE(packed(out, {{3, 8}, {16, 2}}));  // not neighbours
+    CHECK_FALSE(packed({{3, 8}, {16, 2}}, {{3, 8}, {0, 1}}));
+}
+
 TEST_CASE("cuda: a launch covers its items with whole blocks, and loops beyond the maximum") {
     CHECK(launch_for(1, 4).blocks == 1);
     CHECK(launch_for(kThreads * 4, 4).blocks == 1);

@@ -10,8 +10,9 @@ namespace diopi::cuda {
 
 namespace {
 
-/// Estimates, not measured: no GPU was available.
+/// Estimates; with them reductions of 256 MiB reach a copy's bandwidth on an H100 (docs/performance.md).
 constexpr int64_t kFullDevice = int64_t{1} << 18;  ///< threads that use a large device fully
+constexpr int64_t kBusyDevice = int64_t{1} << 17;  ///< threads that do so if each has several loads
 constexpr int64_t kLaneUnits = 4;                  ///< loads of a lane, if there are enough rows
 constexpr int64_t kWarpUnits = 4096;               ///< loads of a warp, if there are enough rows
 constexpr int64_t kPartUnits = 4;                  ///< least loads of a thread in a part
@@ -59,7 +60,7 @@ RowShare share_rows(int64_t results, int64_t count, int pack) {
     RowShare s;
     s.part = count;
     const int64_t units = ceil_div(count, pack);
-    const auto is_busy = [&] { return results >= kFullDevice / s.lanes; };
+    const auto is_busy = [&] { return results >= kBusyDevice / s.lanes; };
     while (s.lanes < kWarp && units > s.lanes * (is_busy() ? kLaneUnits : 1)) s.lanes *= 2;
     if (s.lanes == kWarp && units >= (is_busy() ? kWarpUnits : 2 * int64_t{kThreads})) s.lanes = kThreads;
     if (s.lanes == kThreads) {
@@ -111,7 +112,7 @@ RowTeams make_teams(int64_t rows, int64_t size, bool side_by_side, bool packs, H
     const int64_t threads = kThreads;
     if (side_by_side) {
         // The rows of a warp are neighbours; a row's lanes are in different warps of a block.
-        t.lanes = power_of_2(ceil_div(size, few), static_cast<int>(kThreads) / kWarp);
+        t.lanes = power_of_2(ceil_div(size, few), static_cast<int>(kMostRowThreads) / kWarp);
         t.holds_few = size <= t.lanes * few;
     } else if (size <= kWarp * many) {
         t.holds_few = size <= kWarp * few;
@@ -145,7 +146,7 @@ RowPlan make_rows(std::span<const View> operands, int64_t dim, int pack, Held he
 }
 
 Launch launch_for(const RowTeams& t) {
-    const unsigned threads = std::max(kThreads, static_cast<unsigned>(t.lanes));
+    const unsigned threads = std::max(kThreads, static_cast<unsigned>(t.side_by_side ? t.lanes * kWarp : t.lanes));
     const int64_t blocks = ceil_div(t.rows, static_cast<int64_t>(threads) / t.lanes);
     return {static_cast<unsigned>(std::min(blocks, kMostBlocks)), threads};
 }

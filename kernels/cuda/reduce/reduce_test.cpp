@@ -134,6 +134,8 @@ TEST_CASE("cuda: short rows share a block, long rows share a device") {
     CHECK(share_rows(1 << 20, 512, 4).lanes == 32);
     CHECK(share_rows(1 << 20, 1 << 16, 4).lanes == static_cast<int>(kThreads));
     CHECK(share_rows(1 << 20, 1 << 16, 4).parts == 1);
+    CHECK(share_rows(4096, 4096, 8).lanes == 32);
+    CHECK(share_rows(4095, 4096, 8).lanes == static_cast<int>(kThreads));
     CHECK(share_rows(1, 1 << 26, 4).parts == 1024);
     CHECK(share_rows(1, 0, 1).parts == 1);
 }
@@ -203,7 +205,7 @@ TEST_CASE("cuda: a team holds a row up to the limit of a block") {
                           << " tensors, side by side: " << side_by_side);
                 const auto many = static_cast<int64_t>(kManyHeldBytes / item) / tensors;
                 const auto held = t.holds_few ? static_cast<int64_t>(kFewHeldBytes / item) : many;
-                const int64_t most = (side_by_side ? 8 : 1024) * many;
+                const int64_t most = (side_by_side ? 32 : 1024) * many;
                 CHECK(std::has_single_bit(static_cast<unsigned>(t.lanes)));
                 CHECK((t.lanes <= 32 || (t.lanes >= 256 && t.lanes <= 1024)));
                 CHECK(1 << t.lane_bits == t.lanes);

@@ -76,12 +76,21 @@ struct RowPart {
         count = packs ? own * kPack : own;
     }
 
-    /// Calls body(i) for each i < count.
+    /// Calls body(i) for each i < count. Packs that the lane does not hold are skipped whole.
     template <class Body>
     __device__ void each(Body&& body) const {
+        if (packs) {
 #pragma unroll
-        for (int i = 0; i < kHeld; ++i) {
-            if (i < count) body(i);
+            for (int i = 0; i < kHeld; i += kPack) {
+                if (i >= count) continue;
+#pragma unroll
+                for (int e = 0; e < kPack; ++e) body(i + e);
+            }
+        } else {
+#pragma unroll
+            for (int i = 0; i < kHeld; ++i) {
+                if (i < count) body(i);
+            }
         }
     }
     /// Calls body<kWidth>(i, element of the row) for each kWidth neighbours that the lane holds from i on: aligned
