@@ -38,7 +38,7 @@ ReducedView::ReducedView(const Loss& loss, const View& v, bool with_classes) : v
 }
 
 int class_slice_bits(const Loss& loss) {
-    // Chosen by reading, not measured: no GPU was available.
+    // Chosen by reading, not measured.
     constexpr int kElementsEach = 3;  // bits
     constexpr int kMostInWarp = 5, kWholeBlock = std::bit_width(kThreads) - 1;
     constexpr int64_t kMuch = 1024;

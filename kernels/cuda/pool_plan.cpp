@@ -53,7 +53,7 @@ bool parts_fit_32_bits(int64_t size, int64_t parts) {
 }
 
 int slice_bits(int64_t window, int64_t outputs, bool channels_last) {
-    // Not measured: no GPU was available.
+    // Not measured.
     constexpr int64_t kEnoughThreads = int64_t{1} << 18;
     constexpr int kElementsEach = 2;  // bits
     constexpr int kMostWithChannelsLast = 4, kMostBits = std::bit_width(kThreads) - 1;

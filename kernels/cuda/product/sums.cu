@@ -14,7 +14,7 @@ namespace {
 
 /// A block has rows of kLanes threads, along the kept or the summed elements, whichever are neighbours in memory.
 constexpr int kLanes = 32, kRows = 8;
-/// Blocks enough to fill 132 multiprocessors (H200) eight times. An estimate, not measured: no GPU was available.
+/// Blocks enough to fill 132 multiprocessors (H200) eight times. An estimate, not measured.
 constexpr int64_t kFullDevice = 1056;
 /// The least number of elements that a thread sums when sums are split.
 constexpr int64_t kLeastTerms = 16;

@@ -76,10 +76,11 @@ struct RowPart {
         count = packs ? own * kPack : own;
     }
 
-    /// Calls body(i) for each i < count. Packs that the lane does not hold are skipped whole.
+    /// Calls body(i) for each i < count. Of half types, packs that the lane does not hold are skipped whole: on an H100
+    /// a softmax of (4096, 4096) takes 45 us so, and 57 us element by element; of float32 (8192, 8192) 210 and 191 us.
     template <class Body>
     __device__ void each(Body&& body) const {
-        if (packs) {
+        if (sizeof(T) == 2 && packs) {
 #pragma unroll
             for (int i = 0; i < kHeld; i += kPack) {
                 if (i >= count) continue;
