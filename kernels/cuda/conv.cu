@@ -107,7 +107,9 @@ class Pass {
         diopiError_t error = diopiNoImplement;
         for (const Convolution& form : forms) {
             forget_failure();
-            error = find_convolution(op_, form);
+            Convolution part = form;  // the library sees no more images at a time
+            part.shape.count = std::min(form.shape.count, std::max<int64_t>(images_per_call(form.shape), 1));
+            error = find_convolution(op_, part);
             if (error == diopiSuccess) error = run_in_form(form, result, bias);
             if (error != diopiNoImplement) break;
         }
