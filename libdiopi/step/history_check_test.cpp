@@ -172,6 +172,21 @@ diopiError_t needs_grad_input(diopiContextHandle_t ctx, diopiTensorHandle_t grad
                                                       weight, bias, mean, rstd, sizes);
 }
 
+/// Whether a region was in an image that does not exist.
+bool named_no_image = false;
+
+/// The regions of an image of zeros.
+diopiError_t notes_images(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+                          diopiConstTensorHandle_t rois, double, int64_t, int64_t, int64_t, bool) {
+    for (int64_t k = 0; k < rois->shape[0]; ++k) {
+        double image = -1;
+        if (rois->dtype == Dtype::float32) image = rois->data_as<float>()[k * rois->strides[0]];
+        named_no_image = named_no_image || image < 0 || image >= static_cast<double>(input->shape[0]);
+    }
+    std::fill_n(out->data_as<float>(), out->numel(), 0.0F);
+    return diopiSuccess;
+}
+
 /// The context that a crash in the call with int8 would have.
 std::string noted_in_int8;
 const CrashPage* noted_page = nullptr;
@@ -317,6 +332,19 @@ TEST_CASE("some hard cases make their calls many times", "[step][history]") {
     CHECK(failure_with(counts_in_a_byte, c).ok());
     c.index = chosen.front();
     CHECK_THAT(failure_with(counts_in_a_byte, c).reason, Contains("after up to a thousand calls: out: "));
+}
+
+TEST_CASE("numbers with a meaning keep it in the other calls of a history", "[step][history]") {
+    CaseTensor input = case_tensor("input", {2, 3, 5, 5}), boxes = case_tensor("boxes", {2, 5});
+    input.fill = {Fill::kZeros};
+    boxes.fill = {Fill::kValue};
+    boxes.values = {0, 0.5, 0.5, 3, 4, 1, 1, 1.25, 40, 30};
+    Param sides;
+    sides.value = std::vector<Param>{Param{int64_t{2}}, Param{int64_t{2}}};
+    const Case c =
+        make_case("roi_align", {input, boxes}, {{"output_size", sides}, {"sampling_ratio", Param{int64_t{2}}}});
+    CHECK(failure_with("diopiRoiAlign", testing::any_function(notes_images), c, {"guards", "history"}).reason.empty());
+    CHECK_FALSE(named_no_image);
 }
 
 TEST_CASE("a write between the elements of a tensor that is changed in place is seen", "[step]") {

@@ -84,7 +84,8 @@ void halve(std::byte* part, const Format& format, size_t size) {
     std::memcpy(part, &bits, size);
 }
 
-/// Each element gets the value of the next one, and half of it if it is a floating number.
+/// Each element gets the value of the next one, and half of it if it is a floating number. One with a meaning keeps its
+/// own: the next one may be of another kind, as a coordinate behind the number of an image.
 Status change_values(const Call& call, const Memory& memory, Context& context) {
     Status status;
     for_each_tensor(call, [&](const Place& place, const TensorPtr& tensor) {
@@ -98,9 +99,10 @@ Status change_values(const Call& call, const Memory& memory, Context& context) {
         for_each_offset(tensor->shape, tensor->strides, [&](int64_t offset) {
             elements.push_back(static_cast<size_t>(tensor->offset + offset) * size);
         });
+        const size_t next = is_real && place.arg.has_meaning ? 0 : 1;
         for (size_t i = 0; i < elements.size(); ++i) {
             std::byte* to = after.data() + elements[i];
-            std::memcpy(to, before.data() + elements[(i + 1) % elements.size()], size);
+            std::memcpy(to, before.data() + elements[(i + next) % elements.size()], size);
             for (size_t at = 0; is_real && at < size; at += part) halve(to + at, format, part);
         }
         status = write_now(*context.device, tensor->storage.memory.get(), after.data(), after.size());
@@ -146,21 +148,22 @@ std::optional<Call> with_half_the_rows(const Call& call) {
 }
 
 /// The floating tensors with the dtype that other_dtype(own) gives, in the memory of the call's tensors. None: no dtype
-/// differs.
+/// differs, or a tensor that is only read has numbers with a meaning, which its bits need not have in another dtype.
 template <class OtherDtype>
 std::optional<Call> with_other_dtypes(const Call& call, const OtherDtype& other_dtype) {
     Call other = call;
-    bool differs = false;
-    for_each_tensor(other, [&](const Place&, TensorPtr& tensor) {
+    bool differs = false, keeps_meaning = true;
+    for_each_tensor(other, [&](const Place& place, TensorPtr& tensor) {
         const Dtype dtype = other_dtype(tensor->dtype);
         if (tensor->is_sparse() || dtype == tensor->dtype) return;
+        keeps_meaning = keeps_meaning && (place.arg.is_inout || !place.arg.has_meaning);
         const size_t ratio = size_of(tensor->dtype) / size_of(dtype);
         tensor = std::make_shared<Tensor>(*tensor);
         tensor->offset *= static_cast<int64_t>(ratio);
         tensor->dtype = dtype;
         differs = true;
     });
-    return differs ? std::optional(std::move(other)) : std::nullopt;
+    return differs && keeps_meaning ? std::optional(std::move(other)) : std::nullopt;
 }
 
 /// Another floating dtype whose elements are no larger.
