@@ -1,4 +1,6 @@
 /// Regions of images, pooled by means of samples, and boxes of which those that overlap better ones are dropped.
+#include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <string>
 
@@ -21,6 +23,21 @@ struct RegionOptions {
     bool aligned;
 };
 
+/// The samples of a bin that may be inside of a side. A large region has many others.
+struct SampleRange {
+    double first = 0;
+    int64_t count = 0;
+
+    SampleRange(double base, double step, double samples, int64_t size) {
+        if (!(samples > 0) || !std::isfinite(base) || !std::isfinite(step)) return;
+        // One more at both ends, for roundings. Only a stated number of samples may go backwards.
+        const double from = step > 0 ? std::floor((-1 - base) / step) - 2 : 0;
+        const double to = step > 0 ? std::ceil((static_cast<double>(size) - base) / step) + 2 : samples;
+        first = std::clamp(from, 0.0, samples);
+        count = static_cast<int64_t>(std::clamp(to, first, samples) - first);
+    }
+};
+
 /// Means of the samples of each bin, linear between elements: along one side, for the mean over a bin is one over its
 /// rows of samples of those over its columns. The first and the last element reach one element further.
 template <class T>
@@ -33,8 +50,11 @@ Taps<T> side_taps(T low, T high, const RegionOptions& options, int64_t bins, int
     Taps<T> taps;
     for (int64_t b = 0; b < bins; ++b) {
         const size_t own = taps.weight.size();
-        for (T i = 0; i < samples; ++i) {
-            const T position = start + static_cast<T>(b) * bin + (i + T(0.5)) * bin / samples;
+        const T base = start + static_cast<T>(b) * bin;
+        const SampleRange range(base, bin / samples, samples, size);
+        for (int64_t k = 0; k < range.count; ++k) {
+            const T i = static_cast<T>(range.first + static_cast<double>(k));
+            const T position = base + (i + T(0.5)) * bin / samples;
             if (position >= -1 && position <= last + 1) taps.add_linear(std::clamp(position, T{0}, last), size);
         }
         for (size_t k = own; k < taps.weight.size(); ++k) taps.weight[k] /= samples;
