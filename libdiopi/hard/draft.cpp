@@ -125,7 +125,7 @@ void Draft::add(std::string_view arg, Shape shape) {
 
 void Draft::add(std::string_view arg, Shape shape, Dtype dtype, FillSpec fill) {
     const Arg* own = arg_named(arg);
-    if (own == nullptr) return;
+    if (own == nullptr || !own->is_tensor()) return;
     CaseTensor& tensor = case_.tensors.emplace_back();
     tensor.name = own->alias.empty() ? own->name : own->alias;
     tensor.absent = is_left_out(*own);

@@ -45,7 +45,8 @@ class Draft {
     /// A shape in which that size stands as the form says; its rank is at least `least_rank`.
     [[nodiscard]] Shape shape(size_t least_rank = 0) const;
 
-    /// Adds a tensor argument, unless the row does not have it or the combination leaves it out.
+    /// Adds a tensor argument, unless the row does not have it, has a number of that name, or the combination leaves it
+    /// out.
     void add(std::string_view arg, Shape shape);
     void add(std::string_view arg, Shape shape, Dtype dtype, FillSpec fill);
     /// Sets a parameter, if the row has it: a number, a bool, a text, or a list of numbers.
