@@ -30,6 +30,14 @@ constexpr std::array<Window, kPatterns> kWindows = {{
     {{2, 3}, {1, 3}, {1, 1}, {3, 2}},
 }};
 
+/// The window of the pattern; in some cases with so much padding that the outer windows have nothing else.
+Window wide_window(const Draft& draft) {
+    Window window = kWindows[draft.pattern()];
+    if (draft.level(Factor::kNumbers) % 5 != 4) return window;
+    for (const size_t side : {0, 1}) window.padding[side] = window.dilation[side] * (window.kernel[side] - 1) + 1;
+    return window;
+}
+
 /// A window of three sides is as deep as it is high.
 void set_window(Draft& draft, const Window& window, size_t sides = 2) {
     const auto list = [&](const std::array<int64_t, 2>& numbers) {
@@ -50,10 +58,10 @@ bool fits(const Image& image, const Window& window, size_t sides = 2) {
 /// A convolution, or a transposed one, of as many sides as the images of its row have.
 bool convolve(Draft& draft) {
     const Image image(draft);
-    const Window& window = kWindows[draft.pattern()];
     const Row& row = draft.row();
     const auto sides = static_cast<size_t>(row.args()[static_cast<size_t>(row.find("input"))].spatial_dims);
     const bool is_transposed = row.rule == ShapeRule::conv_transpose;
+    const Window window = is_transposed ? kWindows[draft.pattern()] : wide_window(draft);
     if (!is_transposed && !fits(image, window, sides)) return false;
     // Groups: none, each channel alone, or two.
     const size_t other = draft.level(Factor::kOther);
@@ -179,7 +187,7 @@ bool lose(Draft& draft) {
 /// Images to columns of windows.
 bool unfold_image(Draft& draft) {
     const Image image(draft);
-    const Window& window = kWindows[draft.pattern()];
+    const Window window = wide_window(draft);
     if (!fits(image, window)) return false;
     draft.add("input", image.shape());
     set_window(draft, window);
@@ -189,7 +197,7 @@ bool unfold_image(Draft& draft) {
 /// Columns of windows to images.
 bool fold_image(Draft& draft) {
     const Image image(draft);
-    const Window& window = kWindows[draft.pattern()];
+    const Window window = wide_window(draft);
     if (!fits(image, window)) return false;
     Shape shape = image.shape();
     int64_t windows = 1;
