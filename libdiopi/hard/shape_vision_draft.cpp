@@ -2,6 +2,7 @@
 /// boxes. The values of points and boxes have a meaning, and are made here.
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <string>
 
@@ -13,6 +14,8 @@ namespace diopi {
 namespace {
 
 constexpr int64_t kMostResized = 2'000'000;
+/// The longest side whose elements have coordinates that bfloat16 holds.
+constexpr int64_t kLongestExact = 64;
 
 /// Samples are a dim of their own here.
 Image image_of(const Draft& draft) {
@@ -61,8 +64,35 @@ bool resize(Draft& draft) {
     return true;
 }
 
+/// A number from 0 to below `many`, another one for each place.
+int64_t scattered(size_t at, int64_t many) {
+    return static_cast<int64_t>((at * 2654435761U >> 7) % static_cast<uint64_t>(std::max<int64_t>(many, 1)));
+}
+
+/// Points on elements, halfway between two, on both edges and far away, along sides whose sizes are powers of two:
+/// every dtype holds them.
+std::vector<double> exact_points(const Shape& grid, ShapeView sizes, Dtype dtype) {
+    const double far = dtype == Dtype::float16 ? 6e4 : 1e10;
+    const int64_t sides = grid.back();
+    std::vector<double> points;
+    for (int64_t i = 0; i < numel(grid); ++i) {
+        // The coordinate along the last side is the first one.
+        const int64_t size = sizes[static_cast<size_t>(sides - 1 - i % sides)];
+        const int64_t halves = scattered(static_cast<size_t>(i), 2 * size + 1);
+        const bool is_far = scattered(static_cast<size_t>(i) + 7, 23) == 0;
+        points.push_back(is_far ? (i % 2 == 0 ? far : -far)
+                                : static_cast<double>(halves) / static_cast<double>(size) - 1);
+    }
+    return points;
+}
+
 bool sample_grid(Draft& draft) {
-    const Image image = image_of(draft);
+    Image image = image_of(draft);
+    const bool is_exact = draft.level(Factor::kNumbers) % 3 == 2;
+    if (is_exact) {
+        for (int64_t* side : {&image.depth, &image.height, &image.width})
+            *side = std::min(static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(*side))), kLongestExact);
+    }
     const size_t p = draft.pattern(), sides = p % 4 < 2 ? 2 : 3;
     const std::string mode = p == 4 || p == 1 ? "bicubic" : p % 2 == 0 ? "bilinear" : "nearest";
     constexpr std::array<Shape::value_type, kPatterns> kPoints = {7, 33, 1, 5, 64, 100, 9, 2};
@@ -70,15 +100,14 @@ bool sample_grid(Draft& draft) {
     if (sides == 3) grid.push_back(3);
     grid.push_back(static_cast<int64_t>(sides));
     draft.add("input", image.shape(sides));
-    // Some points are outside of the image, and all are apart from its elements' edges.
-    draft.add("grid", grid, draft.dtype(), {Fill::kUniform, -1.3, 1.3});
+    // Some points are outside of the image. Where the coordinates are rounded, all are apart from its elements' edges.
+    draft.add("grid", grid, draft.dtype(), is_exact ? FillSpec{Fill::kValue} : FillSpec{Fill::kUniform, -1.3, 1.3});
+    if (is_exact) {
+        const Shape shape = image.shape(sides);
+        draft.made().tensors.back().values = exact_points(grid, ShapeView(shape).subspan(2), draft.dtype());
+    }
     draft.set("mode", mode);
     return true;
-}
-
-/// A number from 0 to below `many`, another one for each place.
-int64_t scattered(size_t at, int64_t many) {
-    return static_cast<int64_t>((at * 2654435761U >> 7) % static_cast<uint64_t>(std::max<int64_t>(many, 1)));
 }
 
 /// Regions inside the image, across its edges and outside of it, in quarters of an element and an eighth, so that no
@@ -92,14 +121,19 @@ bool align_regions(Draft& draft) {
     const int64_t regions = image.samples == 0 ? 0 : kRegions[p];
     draft.add("input", image.shape());
     draft.add("rois", {regions, 5}, draft.dtype(), {Fill::kValue});
+    std::vector<double>& values = draft.made().tensors.back().values;
     for (int64_t k = 0; k < regions; ++k) {
-        std::vector<double>& values = draft.made().tensors.back().values;
         values.push_back(static_cast<double>(scattered(values.size(), image.samples)));
         for (size_t corner = 0; corner < 4; ++corner) {
             const int64_t side = std::min<int64_t>(corner % 2 == 0 ? image.width : image.height, 60);
             const auto quarters = static_cast<double>(scattered(values.size(), 4 * side + 24) - 8);
             values.push_back(quarters / 4 + (corner < 2 ? 0 : static_cast<double>(side) / 4 + 0.125));
         }
+        // Some are smaller than an element.
+        if (k % 4 != 3) continue;
+        const size_t last = values.size() - 1;
+        values[last - 1] = values[last - 3] + 0.375;
+        values[last] = values[last - 2] + 0.625;
     }
     draft.set_hint("output_size", Shape{kHeights[p], kHeights[(p + 3) % kPatterns]});
     draft.set("spatial_scale", p % 3 == 0 ? 1.0 : p % 3 == 1 ? 0.5 : 0.0625);
