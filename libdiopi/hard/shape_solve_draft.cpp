@@ -2,6 +2,8 @@
 /// well conditioned: each result has a small error bound.
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <cstdlib>
 #include <limits>
 
 #include "hard/draft.hpp"
@@ -89,16 +91,34 @@ bool cholesky(Draft& draft) {
     return true;
 }
 
+/// Well-conditioned matrices with NaN in the triangle that is not read, and on the diagonal if that is not.
+void hide_with_nan(CaseTensor& mat, bool upper, bool reads_diagonal) {
+    const Shape& shape = mat.specs.front().shape;
+    const int64_t n = shape.back();
+    mat.fill = {Fill::kValue};
+    for (int64_t k = 0; k < numel(shape); ++k) {
+        const int64_t i = k / n % n, j = k % n;
+        const bool is_read = i == j ? reads_diagonal : upper ? i < j : i > j;
+        const double value = i == j ? 3 : std::ldexp(k % 3 == 0 ? -1.0 : 1.0, static_cast<int>(-std::abs(i - j)));
+        mat.values.push_back(is_read ? value : std::numeric_limits<double>::quiet_NaN());
+    }
+}
+
 bool triangular_solve(Draft& draft) {
     const auto [batch, other] = batches(draft);
     const int64_t n = side_of(draft, 130), k = draft.level(Factor::kForm) == 1 ? draft.size(130) : 3;
     draft.add("b", matrices(batch, n, k));
     draft.add("mat", matrices(other, n, n), draft.dtype(), {Fill::kSymMat});
-    draft.made().tensors.back().requires_grad = true;
+    CaseTensor& mat = draft.made().tensors.back();
+    mat.requires_grad = true;
+    constexpr int64_t kMostWritten = 4'096;
     const size_t chosen = draft.level(Factor::kNumbers);
-    draft.set("upper", chosen % 2 == 0);
+    const bool is_upper = chosen % 2 == 0, is_unit = draft.pattern() % 3 == 2;
+    const bool hides = draft.level(Factor::kOther) == 1 && numel(mat.specs.front().shape) <= kMostWritten;
+    if (hides) hide_with_nan(mat, is_upper, !is_unit);
+    draft.set("upper", is_upper);
     draft.set("transpose", chosen / 2 % 2 == 1);
-    draft.set("unitriangular", draft.pattern() % 3 == 2);
+    draft.set("unitriangular", is_unit);
     return true;
 }
 
