@@ -55,7 +55,11 @@ bool slice(Draft& draft) {
                                                                 {1, 64, 7},
                                                                 {5, 2, 1}}};
     const Along a(draft);
-    const auto& [start, end, step] = kSlices[static_cast<size_t>(a.p)];
+    const auto& [start, end, near_step] = kSlices[static_cast<size_t>(a.p)];
+    // The step to the second element may be beyond 32 bits.
+    constexpr std::array<int64_t, 3> kFarSteps = {(int64_t{1} << 31) - 1, int64_t{1} << 31, (int64_t{1} << 32) + 1};
+    const size_t chosen = draft.level(Factor::kNumbers);
+    const int64_t step = chosen > 0 && chosen % 3 == 0 ? kFarSteps[chosen / 3 - 1] : near_step;
     draft.add("input", a.shape);
     const auto from_front = [&](int64_t at) { return at < 0 ? at + a.size : at; };
     const int64_t first = std::clamp(from_front(start), int64_t{0}, a.size);
@@ -136,7 +140,7 @@ bool has_mask(const Along& a) { return a.p == 3 || a.p == 4 || a.p == 7; }
 
 /// The shapes of the index tensors of a pattern without a mask, for a shape of at least three dims: one for each dim,
 /// absent where the others leave it.
-std::vector<std::optional<Shape>> index_shapes(const Along& a) {
+std::vector<std::optional<Shape>> index_shapes(const Along& a, bool begins_with_number) {
     const size_t rank = a.shape.size();
     std::vector<std::optional<Shape>> along(rank);
     switch (a.p) {
@@ -155,9 +159,12 @@ std::vector<std::optional<Shape>> index_shapes(const Along& a) {
             along.back() = Shape{2, 1};
             break;
         default:
-            // A number along the last dim, or two index tensors with a whole dim before and between them.
+            // A number along the last dim, two index tensors with a whole dim before and between them, or a number and
+            // an index tensor with one between them.
             along.back() = Shape{};
             if (rank > 3) along = {std::nullopt, Shape{3}, std::nullopt, Shape{2, 1}};
+            if (begins_with_number) along = {Shape{}, std::nullopt, Shape{3}};
+            along.resize(rank);
             break;
     }
     if (numel(a.shape) == 0) {
@@ -168,7 +175,26 @@ std::vector<std::optional<Shape>> index_shapes(const Along& a) {
     return along;
 }
 
+/// Whether a number along the first dim stands before a whole dim and an index tensor.
+bool begins_with_number(const Draft& draft) { return draft.level(Factor::kOther) == 1; }
+
+/// A mask of the first two dims, and as many numbers along the third one as elements are true.
+void add_mask_and_numbers(Draft& draft, const Along& a) {
+    const Shape mask(a.shape.begin(), a.shape.begin() + 2);
+    const int64_t places = numel(mask), count = std::min<int64_t>(places, 3);
+    draft.add_element("indices", mask, Dtype::boolean, {Fill::kValue});
+    std::vector<double>& values = draft.made().tensors.back().values;
+    values.assign(static_cast<size_t>(places), 0);
+    for (int64_t i = 0; i < count; ++i) values[static_cast<size_t>((i + 1) * places / count - 1)] = 1;
+    draft.add_element("indices", Shape{count}, Dtype::int64, numbers(-a.shape[2], a.shape[2]));
+}
+
 void add_indices(Draft& draft, const Along& a) {
+    constexpr int64_t kMostWritten = 4'096;
+    const size_t other = draft.level(Factor::kOther);
+    if (a.p == 7 && other == 1 && numel(a.shape) > 0 && a.shape[0] * a.shape[1] <= kMostWritten) {
+        return add_mask_and_numbers(draft, a);
+    }
     if (has_mask(a)) {
         Shape mask = a.shape;
         if (a.p != 4) mask.resize(a.p == 3 ? 1 : 2);
@@ -176,19 +202,21 @@ void add_indices(Draft& draft, const Along& a) {
         const bool is_byte = a.p == 7 && draft.row().find("values") < 0;
         return draft.add_element("indices", std::move(mask), is_byte ? Dtype::uint8 : Dtype::boolean, {Fill::kMask});
     }
-    std::vector<std::optional<Shape>> along = index_shapes(a);
+    std::vector<std::optional<Shape>> along = index_shapes(a, begins_with_number(draft));
     for (size_t dim = 0; dim < along.size(); ++dim) {
         const int64_t size = std::max<int64_t>(a.shape[dim], 1);
-        draft.add_element("indices", std::move(along[dim]), a.p == 1 ? Dtype::int32 : Dtype::int64,
+        // In some calls both.
+        const bool is_narrow = a.p == 1 || (other == 2 && dim == 0);
+        draft.add_element("indices", std::move(along[dim]), is_narrow ? Dtype::int32 : Dtype::int64,
                           numbers(a.p % 2 == 0 ? -size : 0, size));
     }
 }
 
 /// The shape of what index tensors name: theirs in place of their dims where these are neighbours, else in front.
-Shape indexed_shape(const Along& a) {
+Shape indexed_shape(const Draft& draft, const Along& a) {
     Shape own, left;
     size_t first = a.shape.size(), last = 0, count = 0;
-    const std::vector<std::optional<Shape>> along = index_shapes(a);
+    const std::vector<std::optional<Shape>> along = index_shapes(a, begins_with_number(draft));
     for (size_t dim = 0; dim < along.size(); ++dim) {
         if (!along[dim]) {
             left.push_back(a.shape[dim]);
@@ -216,7 +244,7 @@ bool index_put(Draft& draft) {
     const Along a(draft, 3);
     draft.add("input", a.shape);
     add_indices(draft, a);
-    Shape values = has_mask(a) ? Shape{} : indexed_shape(a);
+    Shape values = has_mask(a) ? Shape{} : indexed_shape(draft, a);
     // Or values that broadcast.
     if (draft.level(Factor::kNumbers) % 4 >= 2 && !values.empty()) values.erase(values.begin());
     draft.add("values", std::move(values));
@@ -259,7 +287,8 @@ bool nonzero(Draft& draft) {
 }
 
 bool renorm(Draft& draft) {
-    constexpr std::array<double, 4> kNorms = {2, 1, 3, 2.5}, kMost = {1, 0.25, 3, 100};
+    constexpr std::array<double, 5> kNorms = {2, 1, 3, 2.5, 0.5};
+    constexpr std::array<double, 4> kMost = {1, 0.25, 3, 100};
     const int64_t rows = draft.size(5'000), width = 1 + draft.size(130) % 67;
     const auto p = static_cast<int64_t>(draft.pattern());
     if (rows == 0) return false;
@@ -270,7 +299,7 @@ bool renorm(Draft& draft) {
                            : Shape{0},
               p % 2 == 0 ? Dtype::int64 : Dtype::int32, numbers(0, rows));
     draft.set("max_norm", kMost[static_cast<size_t>(p % 4)]);
-    draft.set("norm_type", kNorms[draft.level(Factor::kNumbers) % 4]);
+    draft.set("norm_type", kNorms[draft.level(Factor::kNumbers) % kNorms.size()]);
     return true;
 }
 
