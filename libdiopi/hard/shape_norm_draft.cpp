@@ -101,7 +101,7 @@ bool normalise_from_axis(Draft& draft) {
 bool normalise_vectors(Draft& draft) {
     const Shape shape = draft.shape(1);
     const size_t p = draft.pattern();
-    constexpr std::array<double, kPatterns> kPowers = {2, 1, 3, 0.5, HUGE_VAL, 2, 0, -1};
+    constexpr std::array<double, kPatterns> kPowers = {2, 1, 3, 0.5, HUGE_VAL, -HUGE_VAL, 0, -1};
     const auto rank = static_cast<int64_t>(shape.size());
     draft.add("input", shape);
     draft.set("p", kPowers[p]);

@@ -76,16 +76,19 @@ bool permute(Draft& draft) {
 }
 
 bool roll(Draft& draft) {
-    constexpr std::array<int64_t, 8> kShifts = {1, -1, 3, 0, 1000, -17, 2, 5};
+    // Two are beyond 32 bits.
+    constexpr std::array<int64_t, 10> kShifts = {
+        1, -1, 3, 0, 1000, -17, 2, (int64_t{1} << 32) + 3, 5, -(int64_t{1} << 40) - 1};
     const Shape shape = draft.shape();
     const auto p = static_cast<int64_t>(draft.pattern());
-    const int64_t rank = std::max<int64_t>(length_of(shape), 1), shift = kShifts[draft.level(Factor::kNumbers) % 8];
+    const int64_t rank = std::max<int64_t>(length_of(shape), 1), shift = kShifts[draft.level(Factor::kNumbers)];
     draft.add("input", shape);
     if (p == 0 || p == 4 || shape.empty()) {
         draft.set("shifts", Shape{shift});
     } else if (p % 2 == 0) {
         draft.set("shifts", Shape{shift, -2});
-        draft.set("dims", Shape{some_dim(p, rank), -1});
+        // In some cases the last dim twice: the shifts add up.
+        draft.set("dims", Shape{p == 6 ? rank - 1 : some_dim(p, rank), -1});
     } else {
         draft.set("shifts", Shape{shift});
         draft.set("dims", Shape{some_dim(p, rank)});
@@ -99,7 +102,9 @@ bool pad(Draft& draft) {
     const std::string mode = kModes[p % 4];
     const Shape shape = draft.shape(mode == "constant" ? 0 : 2);
     Shape pads = p < 4 ? Shape{1, 2} : Shape{3, 0};
-    if (draft.level(Factor::kOther) == 1 && !shape.empty() && shape.back() > 2) pads[0] = -1;
+    const size_t other = draft.level(Factor::kOther);
+    if (other == 1 && !shape.empty() && shape.back() > 2) pads[0] = -1;
+    if (other == 2 && !shape.empty() && shape.back() > 4) pads[1] = -2;
     // PyTorch pads one dim of 2 or 3, and two of 4, from the elements themselves.
     const bool pads_two = mode == "constant" ? shape.size() >= 2 && p == 4 : shape.size() == 4;
     if (pads_two) pads.insert(pads.end(), {2, 1});
@@ -111,7 +116,10 @@ bool pad(Draft& draft) {
     const bool is_real = is_floating(draft.dtype()) || is_complex(draft.dtype());
     constexpr double kInfinity = std::numeric_limits<double>::infinity();
     constexpr double kReals[] = {-2.5, 0, kInfinity, -kInfinity, std::numeric_limits<double>::quiet_NaN()};
-    const double value = is_real ? kReals[draft.level(Factor::kNumbers) % std::size(kReals)] : 3.0;
+    // Integers drop the fraction; every number but 0 is true.
+    constexpr double kWholes[] = {3, 2.75, 0.5, 0, 3}, kTruths[] = {3, 256, 0.5, 0, 1};
+    const auto& values = is_real ? kReals : draft.dtype() == Dtype::boolean ? kTruths : kWholes;
+    const double value = values[draft.level(Factor::kNumbers) % std::size(values)];
     if (mode == "constant" && draft.level(Factor::kAbsent) != 1) draft.set("value", value);
     return true;
 }
