@@ -92,6 +92,8 @@ class Draft {
 
 /// Sets how fast an optimiser's moments decay.
 void set_decay_of_moments(Draft& draft);
+/// Whether the states of an optimiser are zeros, as in its first step.
+[[nodiscard]] bool begins_with_zeros(const Draft& draft);
 
 /// Fills in the tensors and parameters that the shape rule of the draft's row needs; false if no hard cases are made
 /// for the rule, or the combination has no meaning for it.

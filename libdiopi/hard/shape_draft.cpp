@@ -49,7 +49,10 @@ bool same(Draft& draft) {
     const auto p = static_cast<int64_t>(draft.pattern());
     draft.set("dim", p % 2 == 0 ? p % rank : -1 - p % rank);
     if (draft.row().find("dims") >= 0) draft.set("dims", p < 4 ? Shape{p % rank} : Shape{-1 - p % rank});
-    draft.set("diagonal", p - 4);
+    // Far away, where the low 32 bits are those of a diagonal of the matrix.
+    constexpr int64_t kFar = int64_t{1} << 32;
+    const size_t chosen = draft.level(Factor::kNumbers);
+    draft.set("diagonal", p - 4 + (chosen == 4 ? kFar : chosen == 9 ? -kFar : 0));
     constexpr const char* kWords[] = {"none", "tanh"};
     draft.set("approximate", std::string(kWords[p % 2]));
     if (draft.row().args().front().gives_number) make_alike(draft);
@@ -371,9 +374,14 @@ bool optimise(Draft& draft) {
     const auto p = static_cast<int64_t>(draft.pattern());
     const bool keeps_most = p % 2 == 1 && draft.level(Factor::kAbsent) == 0;
     bool lacks_state = false;
+    const bool is_first_step = begins_with_zeros(draft);
     for (const Arg& arg : draft.row().args()) {
         if (!arg.is_tensor()) continue;
-        draft.add(arg.name, shape, draft.dtype(), {arg.has_meaning ? Fill::kRand : Fill::kRandn});
+        const bool is_zero = is_first_step && arg.is_inout && !arg.unwritten && arg.name != "param";
+        draft.add(arg.name, shape, draft.dtype(),
+                  {is_zero           ? Fill::kZeros
+                   : arg.has_meaning ? Fill::kRand
+                                     : Fill::kRandn});
         lacks_state = lacks_state || draft.made().tensors.back().absent;
     }
     const bool is_rmsprop = draft.row().op == "rmsprop", needs_state = is_rmsprop && !lacks_state;
@@ -387,7 +395,7 @@ bool optimise(Draft& draft) {
     draft.set("dampening", p % 4 == 1 ? 0.5 : 0.0);
     // nesterov needs a momentum and no dampening.
     draft.set("nesterov", p == 2 || p == 4);
-    draft.set("step", 1 + p * p * 10);
+    draft.set("step", is_first_step ? 1 : 1 + p * p * 10);
     draft.set("amsgrad", keeps_most);
     return true;
 }

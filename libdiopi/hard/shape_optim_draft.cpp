@@ -32,6 +32,8 @@ void set_decay_of_moments(Draft& draft) {
     draft.set("beta2", chosen % 3 == 0 ? 0.999 : 0.8);
 }
 
+bool begins_with_zeros(const Draft& draft) { return draft.level(Factor::kNumbers) % 5 == 4; }
+
 bool shape_optim_draft(Draft& draft) {
     const size_t p = draft.pattern();
     // A tensor without elements has not all norms.
@@ -47,13 +49,16 @@ bool shape_optim_draft(Draft& draft) {
     for (const Arg& arg : draft.row().args()) {
         if (arg.is_tensor()) draft.add(arg.name, {});
         if (!arg.is_tensor_list() || arg.is_output || (arg.optional && is_absent)) continue;
-        const bool counts_steps = arg.name == "state_steps";
+        const bool counts_steps = arg.name == "state_steps", is_state = arg.is_inout && arg.name != "params";
+        const bool is_zero = begins_with_zeros(draft) && is_state && draft.row().find("params") >= 0;
         for (const Shape& shape : shapes) {
             draft.add_element(arg.alias.empty() ? arg.name : arg.alias, counts_steps ? Shape() : shape,
-                              counts_steps ? Dtype::float32 : draft.dtype(), fill_of(arg, counts_steps));
+                              counts_steps ? Dtype::float32 : draft.dtype(),
+                              is_zero ? FillSpec{Fill::kZeros} : fill_of(arg, counts_steps));
         }
     }
-    constexpr double kRates[] = {0.1, 0.001, 1, 0}, kOrders[] = {2, 1, 0, 3.5, -1, 0.5};
+    constexpr double kRates[] = {0.1, 0.001, 1, 0}, kInfinity = std::numeric_limits<double>::infinity();
+    constexpr double kOrders[] = {2, 1, 0, 3.5, -1, 0.5, kInfinity, -kInfinity};
     draft.set("lr", kRates[p % 4]);
     set_decay_of_moments(draft);
     draft.set("weight_decay", p % 3 == 0 ? 0.0 : 0.01);
