@@ -131,7 +131,7 @@ class HardOperator {
         made.group = std::to_string(seed_);
         made.index = number;
         made.varied = true;
-        made.grad_fill = {Fill::kRandn};
+        made.grad_fill = gradient_fill(draft);
         const auto has = [&](Variant variant, std::string_view overload) {
             return std::ranges::any_of(rows_of(op_), [&](const Row* each) {
                 return each->variant == variant && each->overload == overload && each->rule != ShapeRule::unknown;
@@ -175,6 +175,8 @@ class HardOperator {
  private:
     static constexpr size_t kSpecialValues = 2, kRowsOfInfinity = kRealValues.size() - 1;
     static constexpr int64_t kMostWritten = 4'096;
+    /// The first exponent that int32 does not hold.
+    static constexpr int64_t kLargeExponent = int64_t{1} << 31;
 
     /// A library may choose its path by the function, the dtype and one more factor. A conversion may be wrong for one
     /// dtype beside another one, and for one kind of values.
@@ -259,6 +261,24 @@ class HardOperator {
                std::ranges::find(kPromoting, row.rule) != kPromoting.end();
     }
 
+    /// Whether a number takes the place of elements, and is converted to their dtype.
+    static bool is_stored(const Draft& draft, const Arg& arg) {
+        const Arg& written = draft.row().args().front();
+        const bool overwrites = written.is_inout && written.reading == Reading::nothing;
+        const bool is_placed = overwrites || (arg.influence == Influence::none && !arg.is_factor);
+        return is_placed && draft.made().param("reduce") == nullptr;
+    }
+
+    /// A fraction or 256 in the place of integers or truth values: integers drop the fraction, and every number but 0
+    /// is true. None for other numbers, and where the dtype does not hold it.
+    static std::optional<double> stored_number(Dtype dtype, size_t chosen) {
+        constexpr double kStored[kNumbers] = {0, 0, 0.5, 0, -2.5, 256, 0, 2.75, 0, 0};
+        const double number = kStored[chosen];
+        const bool is_held =
+            dtype == Dtype::boolean || ((number >= 0 || !is_unsigned(dtype)) && (number < 128 || size_of(dtype) > 1));
+        return number != 0 && is_held ? std::optional(number) : std::nullopt;
+    }
+
     /// Numbers of kind scalar, the last ones as integers. A factor of a sum stays finite.
     static void set_numbers(Draft& draft) {
         constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
@@ -294,9 +314,18 @@ class HardOperator {
                 draft.set(arg.name, kFractions[at]);
                 continue;
             }
+            if (const auto stored = stored_number(draft.dtype(), at); stored && is_stored(draft, arg)) {
+                if (*stored == std::trunc(*stored)) {
+                    draft.set(arg.name, static_cast<int64_t>(*stored));
+                } else {
+                    draft.set(arg.name, *stored);
+                }
+                continue;
+            }
             int64_t whole = kWholes[at];
             if (arg.is_divisor && whole == 0) whole = 7;
             if (arg.is_exponent && whole < 0) whole = -whole;
+            if (arg.is_exponent && whole >= 100 && draft.dtype() == Dtype::int64) whole += kLargeExponent;
             // A number that its dtype does not hold may be refused; a bound is the last integer then.
             if (size_of(draft.dtype()) == 1 && !arg.is_bound) whole = std::min<int64_t>(whole, 100);
             draft.set(arg.name, whole);
@@ -454,7 +483,11 @@ class HardOperator {
             const Dtype dtype = tensor.specs.front().dtype;
             const bool is_real = is_floating(dtype) || is_complex(dtype);
             const Arg& arg = *draft.arg_of(tensor);
-            if (!is_real && (arg.is_divisor || arg.is_exponent)) {
+            if (arg.is_exponent && has_large_exponents(draft, dtype)) {
+                // Powers of integers wrap; int32 holds the exponents below that one.
+                const auto first = static_cast<double>(dtype == Dtype::int64 ? kLargeExponent : kLargeExponent - 100);
+                tensor.fill = {Fill::kRandint, first, first + 100};
+            } else if (!is_real && (arg.is_divisor || arg.is_exponent)) {
                 // Not 0, and not so large that every quotient is 0 or every power overflows. The least integer has no
                 // quotient with -1.
                 const bool is_negative = arg.is_divisor && is_integer(dtype) && !is_unsigned(dtype) &&
@@ -468,6 +501,19 @@ class HardOperator {
                 tensor.fill = is_real ? real_fill(draft, dtype) : whole_fill(draft, dtype);
             }
         }
+    }
+
+    /// Whether a tensor of exponents beside integers has large ones.
+    static bool has_large_exponents(const Draft& draft, Dtype dtype) {
+        const bool is_large = draft.level(Factor::kValues) == 4 || draft.level(Factor::kValues) == 12;
+        return is_large && (dtype == Dtype::int64 || dtype == Dtype::int32) && is_integer(draft.dtype());
+    }
+
+    /// Gradients of every size where the values of the tensors are near 1: results are linear in them, and stay finite.
+    static FillSpec gradient_fill(const Draft& draft) {
+        constexpr size_t kZerosAndOnes = 7, kNearOne = 12;
+        const size_t values = draft.level(Factor::kValues);
+        return {values == kZerosAndOnes || values == kNearOne ? Fill::kWide : Fill::kRandn};
     }
 
     /// `special` with the values of `plain` where 0 or a negative number has no meaning.

@@ -84,6 +84,68 @@ TEST_CASE("numbers beside integers have fractions where the result may") {
     CHECK_FALSE(has_fraction("bitwise_and"));
 }
 
+TEST_CASE("numbers that take the place of integers have fractions, and those of truth values are beyond a byte") {
+    for (const char* op : {"fill_", "masked_fill", "index_fill", "pad"}) {
+        INFO(op);
+        const auto any_number = [&](bool is_boolean, auto&& holds) {
+            return std::ranges::any_of(hard_cases(op, 0, 400), [&](const Case& c) {
+                const Param* value = c.param("value");
+                if (value == nullptr || (is_boolean ? c.dtype() != Dtype::boolean : !is_integer(c.dtype())))
+                    return false;
+                const auto* real = std::get_if<double>(&value->value);
+                const auto* whole = std::get_if<int64_t>(&value->value);
+                return real != nullptr ? holds(*real) : whole != nullptr && holds(static_cast<double>(*whole));
+            });
+        };
+        CHECK(any_number(false, [](double x) { return x != std::trunc(x); }));
+        CHECK(any_number(true, [](double x) { return x == 256; }));
+        // PyTorch refuses what the dtype does not hold.
+        CHECK_FALSE(std::ranges::any_of(hard_cases(op, 0, 400), [](const Case& c) {
+            const Param* value = c.param("value");
+            const auto* real = value == nullptr ? nullptr : std::get_if<double>(&value->value);
+            return c.dtype() == Dtype::uint8 && real != nullptr && *real < 0;
+        }));
+    }
+}
+
+TEST_CASE("powers of integers have exponents beyond int32, as numbers and as tensors") {
+    const auto cases = hard_cases("pow", 0, 400);
+    CHECK(std::ranges::any_of(cases, [](const Case& c) {
+        const Param* exponent = c.param("exponent");
+        const auto* whole = exponent == nullptr ? nullptr : std::get_if<int64_t>(&exponent->value);
+        return c.dtype() == Dtype::int64 && whole != nullptr && *whole > int64_t{1} << 31;
+    }));
+    CHECK(std::ranges::any_of(cases, [](const Case& c) {
+        return std::ranges::any_of(c.tensors, [](const CaseTensor& tensor) {
+            return tensor.name == "exponent" && tensor.fill.fn == Fill::kRandint && tensor.fill.low >= 0x1p31;
+        });
+    }));
+}
+
+TEST_CASE("gradients of hard cases are of every size, too") {
+    const auto cases = hard_cases("relu", 0, 200);
+    CHECK(std::ranges::any_of(cases, [](const Case& c) { return c.grad_fill.fn == Fill::kWide; }));
+    CHECK(std::ranges::any_of(cases, [](const Case& c) { return c.grad_fill.fn == Fill::kRandn; }));
+}
+
+TEST_CASE("a triangle that is not read has NaN, and no other element") {
+    size_t with_nan = 0;
+    for (const Case& c : hard_cases("triangular_solve", 0, 400)) {
+        const auto mat = std::ranges::find(c.tensors, "A", &CaseTensor::name);
+        REQUIRE(mat != c.tensors.end());
+        const int64_t n = mat->specs.front().shape.back();
+        const bool upper = std::get<bool>(c.param("upper")->value);
+        for (size_t k = 0; k < mat->values.size(); ++k) {
+            const int64_t i = static_cast<int64_t>(k) / n % n, j = static_cast<int64_t>(k) % n;
+            const bool is_unread = upper ? i > j : i < j;
+            if (is_unread) CHECK(std::isnan(mat->values[k]));
+            if (!is_unread && i != j) CHECK_FALSE(std::isnan(mat->values[k]));
+            with_nan += is_unread ? 1 : 0;
+        }
+    }
+    CHECK(with_nan > 0);
+}
+
 TEST_CASE("hard cases know a call on the same tensors with other options") {
     const auto cases = hard_cases("interpolate", 0, 400);
     const auto differs_in = [](std::string_view name) {
