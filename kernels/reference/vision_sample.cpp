@@ -1,4 +1,6 @@
 /// Images sampled at points: -1 and 1 are the outer edges of the first and the last element, and outside are zeros.
+#include <bit>
+#include <cmath>
 #include <string>
 
 #include "kernels/entries/entries.hpp"
@@ -24,11 +26,20 @@ Taps<T> nearest_taps(const T& position) {
     return taps;
 }
 
+/// Whether every order of the formula of a position is exact: it has few digits, and the side is a power of two.
+bool is_exact(double point, int64_t size) {
+    constexpr int kDigits = 7;
+    const double scaled = std::ldexp(point, kDigits);
+    return std::fabs(point) <= 1 && scaled == std::trunc(scaled) && size <= (1 << kDigits) &&
+           std::has_single_bit(static_cast<uint64_t>(size));
+}
+
 /// The taps inside of the image along a side.
 template <class T>
 Taps<T> taps_at(double point, int64_t size, std::string_view mode) {
     const T scaled = (T(point) + T(1)) * T(static_cast<double>(size)) - T(1);
-    const T position = with_error(scaled, value_of(scaled) / 2, error_of(scaled) / 2);
+    const double error = is_exact(point, size) ? 0 : error_of(scaled);
+    const T position = with_error(scaled, value_of(scaled) / 2, error / 2);
     if (!(std::fabs(value_of(position)) < 0x1p50)) return {};
     Taps<T> taps = mode == "nearest"   ? nearest_taps(position)
                    : mode == "bicubic" ? cubic_taps(position)
