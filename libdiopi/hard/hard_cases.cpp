@@ -503,10 +503,11 @@ class HardOperator {
         }
     }
 
-    /// Whether a tensor of exponents beside integers has large ones.
+    /// Whether a tensor of exponents beside integers has large ones. A floating base would round them.
     static bool has_large_exponents(const Draft& draft, Dtype dtype) {
         const bool is_large = draft.level(Factor::kValues) == 4 || draft.level(Factor::kValues) == 12;
-        return is_large && (dtype == Dtype::int64 || dtype == Dtype::int32) && is_integer(draft.dtype());
+        const bool is_wide = dtype == Dtype::int64 || dtype == Dtype::int32;
+        return is_large && is_wide && is_integer(draft.dtype()) && !has_fraction(draft);
     }
 
     /// Gradients of every size where the values of the tensors are near 1: results are linear in them, and stay finite.
@@ -563,12 +564,16 @@ class HardOperator {
         }
     }
 
+    /// Whether a number among the parameters is a floating one.
+    static bool has_fraction(const Draft& draft) {
+        return std::ranges::any_of(
+            draft.made().params, [](const auto& param) { return std::holds_alternative<double>(param.second.value); });
+    }
+
     /// Whether the function takes these integers as float32, which does not hold them all: one of a floating number, or
     /// of a number with a fraction beside them.
     static bool is_converted(const Draft& draft, Dtype dtype) {
-        const bool has_fraction = std::ranges::any_of(
-            draft.made().params, [](const auto& param) { return std::holds_alternative<double>(param.second.value); });
-        const bool is_floating_function = draft.row().rule == ShapeRule::floating || has_fraction;
+        const bool is_floating_function = draft.row().rule == ShapeRule::floating || has_fraction(draft);
         return is_floating_function && is_integer(dtype) && size_of(dtype) > 2;
     }
 
