@@ -174,7 +174,6 @@ class HardOperator {
 
  private:
     static constexpr size_t kSpecialValues = 2, kRowsOfInfinity = kRealValues.size() - 1;
-    static constexpr int64_t kMostWritten = 4'096;
     /// The first exponent that int32 does not hold.
     static constexpr int64_t kLargeExponent = int64_t{1} << 31;
 

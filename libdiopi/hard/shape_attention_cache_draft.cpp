@@ -53,7 +53,6 @@ int64_t no_multiple_of_7(int64_t n) { return n % 7 == 0 ? n + 1 : n; }
 
 /// In some cases NaN in those slots of a cache that no sequence owns: they are not read.
 void hide_with_nan(Draft& draft, std::string_view cache, const std::vector<bool>& is_owned) {
-    constexpr int64_t kMostWritten = 4'096;
     const auto found = std::ranges::find(draft.made().tensors, cache, &CaseTensor::name);
     if (draft.level(Factor::kNumbers) % 3 != 2 || found == draft.made().tensors.end() || found->absent) return;
     const int64_t n = numel(found->specs.front().shape), slots = std::ssize(is_owned);

@@ -18,7 +18,6 @@ int64_t rank_of(const Shape& shape) { return static_cast<int64_t>(shape.size());
 /// Gives two tensors of one shape the same values; in some patterns the last element is NaN in both, 0 of another sign,
 /// or another number.
 void make_alike(Draft& draft) {
-    constexpr int64_t kMostWritten = 4'096;
     constexpr size_t kFirst = 3, kNaN = 4, kSignOfZero = 5, kOther = 6;
     std::vector<CaseTensor>& tensors = draft.made().tensors;
     const size_t pattern = draft.pattern();

@@ -190,7 +190,6 @@ void add_mask_and_numbers(Draft& draft, const Along& a) {
 }
 
 void add_indices(Draft& draft, const Along& a) {
-    constexpr int64_t kMostWritten = 4'096;
     const size_t other = draft.level(Factor::kOther);
     if (a.p == 7 && other == 1 && numel(a.shape) > 0 && a.shape[0] * a.shape[1] <= kMostWritten) {
         return add_mask_and_numbers(draft, a);

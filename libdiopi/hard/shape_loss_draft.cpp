@@ -46,7 +46,6 @@ bool lose_elements(Draft& draft) {
 
 /// Some classes are impossible at some steps. The gradient there depends on how the formula is written.
 void make_impossible(CaseTensor& log_probs) {
-    constexpr int64_t kMostWritten = 4'096;
     const int64_t n = numel(log_probs.specs.front().shape);
     if (n > kMostWritten) return;
     log_probs.fill = {Fill::kValue};

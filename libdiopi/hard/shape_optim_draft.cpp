@@ -16,7 +16,6 @@ FillSpec fill_of(const Arg& arg, bool counts_steps) {
 
 /// Puts a NaN or an infinity behind small numbers: then no norm but that of order 0 is finite.
 void make_infinite(CaseTensor& tensor, double last) {
-    constexpr int64_t kMostWritten = 4'096;
     const int64_t n = numel(tensor.specs.front().shape);
     if (n == 0 || n > kMostWritten) return;
     tensor.fill = {Fill::kValue};

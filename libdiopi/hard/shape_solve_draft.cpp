@@ -111,7 +111,6 @@ bool triangular_solve(Draft& draft) {
     draft.add("mat", matrices(other, n, n), draft.dtype(), {Fill::kSymMat});
     CaseTensor& mat = draft.made().tensors.back();
     mat.requires_grad = true;
-    constexpr int64_t kMostWritten = 4'096;
     const size_t chosen = draft.level(Factor::kNumbers);
     const bool is_upper = chosen % 2 == 0, is_unit = draft.pattern() % 3 == 2;
     const bool hides = draft.level(Factor::kOther) == 1 && numel(mat.specs.front().shape) <= kMostWritten;

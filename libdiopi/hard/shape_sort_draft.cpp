@@ -26,7 +26,6 @@ bool unique(Draft& draft) {
     const auto rank = std::ssize(shape), p = static_cast<int64_t>(draft.pattern());
     const bool has_dim = p >= 4 && rank > 0;
     if (has_dim && numel(shape) == 0) return false;
-    constexpr int64_t kMostWritten = 4'096;
     if (p == 4 && has_dim && numel(shape) <= kMostWritten) {
         add_late_differences(draft, shape, static_cast<size_t>(p % rank));
     } else if (p % 2 == 0) {
