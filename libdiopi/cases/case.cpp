@@ -123,6 +123,7 @@ std::string Case::fingerprint() const {
     if (layout.strided || layout.wide) out += fmt::format(" strided={} wide={}", layout.strided, layout.wide);
     if (layout.host) out += " host";
     if (layout.unaligned) out += " unaligned";
+    if (layout.results) out += " results";
     if (layout.nhwc) out += fmt::format(" nhwc={}", layout.nhwc_min_dim);
     return out;
 }

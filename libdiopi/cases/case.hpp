@@ -90,6 +90,7 @@ struct LayoutOptions {
     bool wide = false;       ///< over more than 2^31 elements
     bool host = false;       ///< the layouts of other hosts of the standard
     bool unaligned = false;  ///< one element behind an aligned address
+    bool results = false;    ///< outputs, and the gradients of results, alone: dense, the first dim innermost
     bool nhwc = false;       ///< with the channels innermost
     int nhwc_min_dim = 3;    ///< ... for tensors that have this many dims
     bool operator==(const LayoutOptions&) const = default;

@@ -31,6 +31,7 @@ struct Layout {
 /// spatial dims that the mark counts, else they are at dim 1. Options add up, except that channels-last tensors are not
 /// transposed. A tensor that no option changes keeps its own strides, and so does an empty one without `host`.
 /// unaligned: the first element is one behind the start of the storage, unless `strided` chooses.
+/// results: outputs, and the gradients of results, have the first dim innermost, and inputs their own layout.
 /// host: strides that reach no second element may be any number. An empty tensor has those of a row-major one with its
 /// sizes multiplied as they are, such as (0, 1) for (16, 0); a dim of size 1 has by `salt` 0, 1, or a stride that leads
 /// out of the storage, and never what it has otherwise.

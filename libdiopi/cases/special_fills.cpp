@@ -71,7 +71,8 @@ std::vector<double> special_numbers(Dtype component, Extremes extremes, uint32_t
     const double power = random_power(word, component, extremes);
     std::vector<double> numbers = {0.0, -0.0, denormal, -denormal, smallest, power};
     if (extremes != Extremes::kFinite) {
-        numbers.insert(numbers.end(), {std::numeric_limits<double>::quiet_NaN(), kInf, -kInf});
+        const double nan = std::copysign(std::numeric_limits<double>::quiet_NaN(), word % 2 == 0 ? 1.0 : -1.0);
+        numbers.insert(numbers.end(), {nan, kInf, -kInf});
     }
     if (extremes == Extremes::kAll) numbers.insert(numbers.end(), {largest(component), -largest(component)});
     return numbers;
@@ -87,10 +88,11 @@ std::vector<int64_t> special_integers(Dtype component) {
     return {-top - 1, top, 0, -1, 1};
 }
 
-/// Calls put(index of a component, its number among the special ones, a random word).
+/// Calls put(index of a component, its number among the special ones, a random word). Every other one is at the same
+/// place in all tensors of as many elements, so that special numbers meet: equal ones and, half of them, any two.
 template <class Put>
 void for_each_special(const FillTarget& target, uint64_t key, Put&& put) {
-    constexpr int64_t kSpecial = 32;
+    constexpr int64_t kSpecial = 32, kKinds = 11;
     const int64_t total = target.count * (is_complex(target.spec.dtype) ? 2 : 1);
     const int64_t chosen = std::min(kSpecial, total / 2);
     std::array<uint32_t, 2 * kSpecial> words{};
@@ -98,8 +100,10 @@ void for_each_special(const FillTarget& target, uint64_t key, Put&& put) {
     for (int64_t i = 0; i < chosen; ++i) {
         const int64_t begin = i * (total / chosen);
         const auto length = static_cast<uint64_t>(total / chosen);
-        const auto place = static_cast<int64_t>((words[static_cast<size_t>(2 * i)] * length) >> 32);
-        put(begin + place, i, words[static_cast<size_t>(2 * i + 1)]);
+        const uint64_t word = words[static_cast<size_t>(2 * i)];
+        const auto place = static_cast<int64_t>(i % 2 == 0 ? length / 2 : (word * length) >> 32);
+        const auto number = i % 4 == 2 && i > kKinds ? static_cast<int64_t>(word >> 8) : i;
+        put(begin + place, number, words[static_cast<size_t>(2 * i + 1)]);
     }
 }
 

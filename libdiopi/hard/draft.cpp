@@ -98,9 +98,9 @@ Dtype Draft::other_dtype() const {
         Dtype own, below, above;
     };
     constexpr Neighbours kNeighbours[] = {
-        {Dtype::boolean, Dtype::boolean, Dtype::int8},     {Dtype::uint8, Dtype::int8, Dtype::int32},
+        {Dtype::boolean, Dtype::boolean, Dtype::int8},     {Dtype::uint8, Dtype::int8, Dtype::float16},
         {Dtype::int8, Dtype::boolean, Dtype::int32},       {Dtype::int16, Dtype::uint8, Dtype::int64},
-        {Dtype::int32, Dtype::int8, Dtype::int64},         {Dtype::int64, Dtype::int32, Dtype::bfloat16},
+        {Dtype::int32, Dtype::int8, Dtype::float32},       {Dtype::int64, Dtype::int32, Dtype::bfloat16},
         {Dtype::float16, Dtype::bfloat16, Dtype::float32}, {Dtype::bfloat16, Dtype::int64, Dtype::float32},
         {Dtype::float32, Dtype::bfloat16, Dtype::float32}, {Dtype::float64, Dtype::float16, Dtype::int64}};
     const size_t other = level(Factor::kOther);

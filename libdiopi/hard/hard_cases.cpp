@@ -124,7 +124,7 @@ class HardOperator {
         set_numbers(draft);
         const std::vector<CaseTensor> plain_tensors = draft.made().tensors;
         const bool converts = is_converted(draft, dtype);
-        lay_out(draft);
+        lay_out(draft, number);
         fill(draft);
         Case made = draft.take();
         made.suite = kHardSuite;
@@ -164,7 +164,9 @@ class HardOperator {
         std::vector<std::pair<std::string, std::string>> chosen = {
             {"size", std::to_string(kSizes[of(Factor::kSize)])},
             {"form", kForms[of(Factor::kForm)]},
-            {"layout", first_repeats(made) ? "first repeats" : kLayouts[of(Factor::kLayout)]},
+            {"layout", made.layout.results   ? "results turned"
+                       : first_repeats(made) ? "first repeats"
+                                             : kLayouts[of(Factor::kLayout)]},
             {"values", (is_real ? kRealValues : kWholeValues)[of(Factor::kValues)]}};
         const size_t other = of(Factor::kOtherLayout);
         const bool applies = made.tensors.size() > 1 && (other != kOneObject || !made.tensors.back().same_as.empty());
@@ -389,8 +391,10 @@ class HardOperator {
         }
     }
 
-    static void lay_out(Draft& draft) {
+    /// A third of the cases without a layout of the first tensor have one of the results.
+    static void lay_out(Draft& draft, int64_t number) {
         LayoutOptions& all = draft.made().layout;
+        all.results = draft.level(Factor::kLayout) == 0 && number % 3 == 1;
         all.strided = draft.level(Factor::kLayout) == 5;
         all.host = draft.level(Factor::kLayout) == 6;
         all.unaligned = draft.level(Factor::kLayout) == 7;

@@ -254,6 +254,8 @@ bool cat(Draft& draft) {
     for (int64_t i = 2; i < count; i += 2) {
         shapes[static_cast<size_t>(i)][static_cast<size_t>(dim < 0 ? dim + rank_of(shape) : dim)] = i;
     }
+    // An empty vector is left out, whatever the others are.
+    if (draft.level(Factor::kNumbers) % 5 == 4 && count > 1 && rank_of(shape) > 1) shapes.front() = {0};
     draft.add_list("tensors", shapes);
     draft.set("dim", dim);
     return true;

@@ -244,8 +244,9 @@ bool index_put(Draft& draft) {
     draft.add("input", a.shape);
     add_indices(draft, a);
     Shape values = has_mask(a) ? Shape{} : indexed_shape(draft, a);
-    // Or values that broadcast.
+    // Or values that broadcast, or one for all.
     if (draft.level(Factor::kNumbers) % 4 >= 2 && !values.empty()) values.erase(values.begin());
+    if (draft.level(Factor::kNumbers) >= 8 && !values.empty()) values = {1};
     draft.add("values", std::move(values));
     draft.set("accumulate", draft.level(Factor::kNumbers) % 2 == 1);
     return true;

@@ -142,14 +142,23 @@ bool align_regions(Draft& draft) {
     return true;
 }
 
-/// Whole numbers, whose overlaps are quotients of whole numbers, and thresholds that none of them is near.
+/// Whole numbers, whose overlaps are quotients of whole numbers, and thresholds that none of them is near; or that are
+/// the overlap of each box with the next one, which is as wide and 2 or 4 times as high.
 bool suppress(Draft& draft) {
     constexpr std::array<double, 4> kThresholds = {0.30901699, 0.5412061, 0.0713, 0.90071};
     const int64_t count = draft.size(1'025);
     const size_t p = draft.pattern();
+    const bool is_exact = p >= kThresholds.size();
+    const int64_t times = p % 2 == 0 ? 2 : 4;
     draft.add("boxes", {count, 4}, draft.dtype(), {Fill::kValue});
     std::vector<double>& values = draft.made().tensors.back().values;
     for (int64_t i = 0; i < count; ++i) {
+        if (is_exact && i % 2 == 1) {
+            const auto last = static_cast<std::ptrdiff_t>(values.size()) - 4;
+            const std::array<double, 4> box = {values[last], values[last + 1], values[last + 2], values[last + 3]};
+            values.insert(values.end(), {box[0], box[1], box[2], box[1] + times * (box[3] - box[1])});
+            continue;
+        }
         const int64_t x = scattered(values.size(), 40), y = scattered(values.size() + 1, 30);
         for (const int64_t corner :
              {x, y, x + scattered(values.size() + 2, 25), y + scattered(values.size() + 3, 31)}) {
@@ -157,7 +166,7 @@ bool suppress(Draft& draft) {
         }
     }
     draft.add("confidence", {count});
-    draft.set("iou_threshold", kThresholds[p % kThresholds.size()]);
+    draft.set("iou_threshold", is_exact ? 1.0 / static_cast<double>(times) : kThresholds[p]);
     return true;
 }
 

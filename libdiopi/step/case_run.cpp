@@ -142,7 +142,7 @@ CaseResult run_steps(const Case& c, const CaseOptions& options, CaseResult resul
 
 LayoutRule layout_rule(const Case& c) {
     const LayoutOptions& options = c.layout;
-    if (!options.strided && !options.wide && !options.host && !options.unaligned && !options.nhwc) return {};
+    if (options == LayoutOptions{.nhwc_min_dim = options.nhwc_min_dim}) return {};
     const auto rows = rows_for(c);
     const Row* reduction = options.host && rows.ok() ? rows->forward : nullptr;
     if (reduction != nullptr && !takes_vector(*reduction)) reduction = nullptr;

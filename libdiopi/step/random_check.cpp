@@ -233,8 +233,16 @@ Failure check_random(const StepUnderTest& test, const RandomRuns& runs, Context&
     }
     if (!check.passed) return {FailureKind::kDistribution, check.reason};
     if (law.law == Law::kDropout && !step.call.flag("train")) return {};
-    // A few numbers of a coarse dtype may be equal by chance, and a law with one value has no others.
-    if (check.n < kLeastSample || check.deviation == 0) return {};
+    if (check.n == 0 || check.deviation == 0) return {};  // a law with one value has no others
+    const std::vector<const Generator*> before = generators_of(step);
+    if (all_stayed(before, test.second->placed)) {
+        return {FailureKind::kError,
+                "the generator's state did not advance: the next call would give the same numbers"};
+    }
+    if (has_other_seeds(before, test.second->placed)) {
+        return {FailureKind::kError, "the generator has another seed after the call: only its offset advances"};
+    }
+    if (check.n < kLeastSample) return {};  // a few numbers of a coarse dtype may be equal by chance
     // Zeros of a dropout's input are the same with any flags.
     const auto seeded = static_cast<size_t>(law.law == Law::kDropout ? step.call.row->find("mask") : law.output);
     TensorPtr first, other, next;
@@ -249,14 +257,6 @@ Failure check_random(const StepUnderTest& test, const RandomRuns& runs, Context&
     if (!may_agree(law, check) && same_elements(*first, *other)) {
         return {FailureKind::kError,
                 fmt::format("a generator with another {} gave the same numbers", runs.other_state)};
-    }
-    const std::vector<const Generator*> before = generators_of(step);
-    if (all_stayed(before, test.second->placed)) {
-        return {FailureKind::kError,
-                "the generator's state did not advance: the next call would give the same numbers"};
-    }
-    if (has_other_seeds(before, test.second->placed)) {
-        return {FailureKind::kError, "the generator has another seed after the call: only its offset advances"};
     }
     if (never_repeats(law, check) && begins_within(*next, *first)) {
         return {FailureKind::kError, "the generator's state did not advance far enough: the next call repeats numbers"};
