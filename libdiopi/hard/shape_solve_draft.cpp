@@ -92,7 +92,7 @@ bool cholesky(Draft& draft) {
 }
 
 /// Well-conditioned matrices with NaN in the triangle that is not read, and on the diagonal if that is not.
-void hide_with_nan(CaseTensor& mat, bool upper, bool reads_diagonal) {
+void put_nan_in_unread(CaseTensor& mat, bool upper, bool reads_diagonal) {
     const Shape& shape = mat.specs.front().shape;
     const int64_t n = shape.back();
     mat.fill = {Fill::kValue};
@@ -114,7 +114,7 @@ bool triangular_solve(Draft& draft) {
     const size_t chosen = draft.level(Factor::kNumbers);
     const bool is_upper = chosen % 2 == 0, is_unit = draft.pattern() % 3 == 2;
     const bool hides = draft.level(Factor::kOther) == 1 && numel(mat.specs.front().shape) <= kMostWritten;
-    if (hides) hide_with_nan(mat, is_upper, !is_unit);
+    if (hides) put_nan_in_unread(mat, is_upper, !is_unit);
     draft.set("upper", is_upper);
     draft.set("transpose", chosen / 2 % 2 == 1);
     draft.set("unitriangular", is_unit);
