@@ -133,6 +133,21 @@ TEST_CASE("host: strides of dims without a second element are any number, others
     check_layout({4, 1, 3}, layout_of(kPlain, spec({4, 1, 3}), 2, {.strided = true, .host = true}));
 }
 
+TEST_CASE("results: outputs and gradients of results have the first dim innermost, inputs do not", "[layout]") {
+    const Shape shape = {2, 3, 4};
+    Arg out = kPlain, grad = kPlain, changed = kPlain;
+    out.is_output = true;
+    grad.name = "grad_output";
+    changed.is_inout = true;
+    const Layout turned{{1, 8, 2}, 0, 24}, own{{12, 4, 1}, 0, 24};
+    CHECK(layout_of(out, spec(shape), 7, {.results = true}) == turned);
+    CHECK(layout_of(grad, spec(shape), 7, {.results = true}) == turned);
+    CHECK(layout_of(kPlain, spec(shape), 7, {.results = true}) == own);
+    CHECK(layout_of(changed, spec(shape), 7, {.results = true}) == own);
+    CHECK(layout_of(out, spec({5}), 7, {.results = true}) == Layout{{1}, 0, 5});
+    check_layout(shape, turned);
+}
+
 TEST_CASE("layouts of a case: salts differ, and some options change nothing", "[layout]") {
     Case c;
     c.suite = "ops";

@@ -162,6 +162,31 @@ TEST_CASE("special numbers have every kind, and are few and spread out", "[draw]
     }
 }
 
+TEST_CASE("special numbers of two tensors meet, and NaN has both signs", "[draw]") {
+    const auto is_special = [](double v) { return !(std::fabs(v) > 1e-6 && std::fabs(v) < 6); };
+    CaseTensor one = filled_argument(Fill::kSpecial, {40, 80}), two = one;
+    two.name = "other";
+    const std::vector<double> x = drawn(one), y = drawn(two);
+    int64_t meetings = 0, equal = 0, negative = 0, nans = 0;
+    for (size_t i = 0; i < x.size(); ++i) {
+        if (!is_special(x[i]) || !is_special(y[i])) continue;
+        ++meetings;
+        equal += x[i] == y[i] || (std::isnan(x[i]) && std::isnan(y[i])) ? 1 : 0;
+    }
+    CHECK(meetings >= 12);
+    CHECK(equal >= 6);
+    CHECK(equal < meetings);
+    for (const char* name : {"a", "b", "c", "d", "e", "f", "g", "h"}) {
+        one.name = name;
+        for (const double v : drawn(one)) {
+            nans += std::isnan(v) ? 1 : 0;
+            negative += std::isnan(v) && std::signbit(v) ? 1 : 0;
+        }
+    }
+    CHECK(negative > 0);
+    CHECK(negative < nans);
+}
+
 TEST_CASE("special numbers for sums have none that overflow", "[draw]") {
     for (const auto& [dtype, most] : std::map<Dtype, double>{
              {Dtype::float16, 8}, {Dtype::bfloat16, 0x1p31}, {Dtype::float32, 0x1p31}, {Dtype::float64, 0x1p255}}) {

@@ -176,6 +176,19 @@ TEST_CASE("hard cases of equal have equal tensors, too, with NaN and with zeros 
     CHECK(ends_in([](double a, double b) { return a != b && !std::isnan(a); }));
 }
 
+TEST_CASE("some hard cases have results of a layout of their own beside contiguous inputs") {
+    const auto cases = hard_cases("silu", 0, 100);
+    const auto count = std::ranges::count_if(cases, [](const Case& c) { return c.layout.results; });
+    CHECK(count > 10);
+    CHECK(count < 50);
+    for (const Case& c : cases) {
+        const auto layout = std::ranges::find(c.choices, "layout", &std::pair<std::string, std::string>::first);
+        REQUIRE(layout != c.choices.end());
+        CHECK((layout->second == "results turned") == c.layout.results);
+        CHECK((!c.layout.results || c.tensors.front().specs.front().strides.empty()));
+    }
+}
+
 TEST_CASE("another seed gives other hard cases") {
     const auto zero = hard_cases("mul", 0, 20), one = hard_cases("mul", 1, 20);
     CHECK(zero[0].id().starts_with("hard/mul.0."));

@@ -14,7 +14,7 @@ namespace diopi {
 namespace {
 
 using Catch::Matchers::Contains;
-enum class UniformFault { kNone, kShortSeed, kShortOffset, kOtherSeed, kShortAdvance };
+enum class UniformFault { kNone, kShortSeed, kShortOffset, kOtherSeed, kShortAdvance, kWholeFours };
 
 /// Draws number `offset + i` of the seed for element i.
 template <UniformFault kFault>
@@ -29,18 +29,20 @@ diopiError_t uniform_with(diopiContextHandle_t, diopiTensorHandle_t inout, doubl
         const auto words = philox(seed, offset + i, 0);
         inout->data_as<float>()[i] = static_cast<float>(from + (to - from) * std::ldexp(words[0] >> 9, -23));
     }
-    generator->offset += kFault == UniformFault::kShortAdvance ? 4 : n;
+    generator->offset += kFault == UniformFault::kShortAdvance ? 4
+                         : kFault == UniformFault::kWholeFours ? n / 4 * 4
+                                                               : n;
     if (kFault == UniformFault::kOtherSeed) ++generator->seed;
     return diopiSuccess;
 }
 
 /// The reasons of a few hard cases that fail.
 template <UniformFault kFault>
-std::string reasons() {
+std::string reasons(int64_t numel = 5'000) {
     const testing::FaultyBackend faulty({{"diopiUniformInp", testing::any_function(uniform_with<kFault>)}});
     CaseOptions options;
     options.backend = &faulty.backend();
-    Case c = testing::make_case("uniform", {testing::case_tensor("input", {5'000})},
+    Case c = testing::make_case("uniform", {testing::case_tensor("input", {numel})},
                                 {{"start", Param{-2.0}}, {"end", Param{3.0}}});
     c.suite = kHardSuite;
     c.random = true;
@@ -61,6 +63,8 @@ TEST_CASE("the whole state of a generator counts, and its offset advances far en
                Contains("a generator with another offset gave the same numbers"));
     CHECK_THAT(reasons<UniformFault::kOtherSeed>(), Contains("the generator has another seed after the call"));
     CHECK_THAT(reasons<UniformFault::kShortAdvance>(), Contains("did not advance far enough"));
+    CHECK_THAT(reasons<UniformFault::kWholeFours>(3), Contains("the generator's state did not advance: "));
+    CHECK(reasons<UniformFault::kNone>(3).find_first_not_of('\n') == std::string::npos);
 }
 
 }  // namespace diopi
