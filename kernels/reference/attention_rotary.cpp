@@ -41,8 +41,9 @@ diopiError_t rotary_embedding(diopiContextHandle_t ctx, std::string_view, diopiT
             for (int64_t i = 0; i < rows.length(); ++i) {
                 const int64_t a = at[0] + i * rows.step()[0], b = a + second, p = at[1] + i * rows.step()[1];
                 const T sine = conj ? -T(s[p]) : T(s[p]);
-                to[a] = from[a] * c[p] - from[b] * sine;
-                to[b] = from[a] * sine + from[b] * c[p];
+                const T one = from[a], other = from[b];  // out may be x
+                to[a] = one * c[p] - other * sine;
+                to[b] = one * sine + other * c[p];
             }
         });
         to.store();

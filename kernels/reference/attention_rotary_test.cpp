@@ -66,6 +66,17 @@ TEST_CASE("pairs are neighbours if interleaved, and else half a row apart", "[re
     CHECK(rotated(x, cos, sin, true, true) == Values{2, -1, 3, 4});
 }
 
+TEST_CASE("a rotation may be written over its input", "[reference][rotary]") {
+    const TensorPtr cos = cosines({3, 4}), sin = sines({3, 4});
+    for (const bool interleaved : {false, true}) {
+        const TensorPtr x = tensor({2, 3, 8}, random_values(48, 7));
+        const Values wanted = rotated(x, cos, sin, false, interleaved);
+        REQUIRE(reference::diopiRotaryEmbedding(context(), x.get(), x.get(), cos.get(), sin.get(), false,
+                                                interleaved) == diopiSuccess);
+        CHECK(values_of(x) == wanted);
+    }
+}
+
 TEST_CASE("both forms of rotary embeddings agree", "[reference][rotary]") {
     const TensorPtr x = random({5, 3, 8}, 1), key = random({5, 8}, 2), cos = cosines({5, 1, 4}), sin = sines({5, 1, 4});
     const Values query_wanted = rotated(x, cos, sin, false, false);
