@@ -19,7 +19,7 @@ struct Exponentials {
     C most, sum;
 };
 
-/// exp(x); for half types with an error of up to |x| 2^-24 of it, which is far below their last place.
+/// exp(x). For half types the relative error is up to |x| 2^-24, far below a unit in their last place.
 template <class T>
 __device__ ComputeOf<T> exponential(ComputeOf<T> x) {
     if constexpr (sizeof(T) == 2) {

@@ -80,17 +80,18 @@ std::vector<Convolution> forms_of(ConvPass pass, const Problem& p, std::initiali
     c.dtype = compute_dtype(dtypes, p.input.dtype);
     const bool adds_calls = pass == ConvPass::kWeightGradient && images_per_call(c.shape) < c.shape.count;
     if (adds_calls && is_half(c.dtype)) c.dtype = Dtype::float32;  // the sum is rounded once
-    const auto addend = [&] { return is_half(c.dtype) ? ConvAddend::kBias : ConvAddend::kOld; };
-    if (has_bias) c.addend = addend();
     std::vector<Convolution> forms;
     c.channels_last = c.dtype != Dtype::float64 && (p.input.has_channels_last() || p.weight.has_channels_last());
     if (c.channels_last) forms.push_back(c);
     c.channels_last = false;
     forms.push_back(c);
-    if (!is_half(c.dtype)) return forms;
-    c.dtype = Dtype::float32;
-    if (has_bias) c.addend = addend();
-    forms.push_back(c);
+    if (is_half(c.dtype)) {
+        c.dtype = Dtype::float32;
+        forms.push_back(c);
+    }
+    for (Convolution& form : forms) {
+        if (has_bias) form.addend = is_half(form.dtype) ? ConvAddend::kBias : ConvAddend::kOld;
+    }
     return forms;
 }
 

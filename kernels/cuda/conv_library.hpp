@@ -8,7 +8,7 @@ namespace diopi::cuda {
 
 enum class ConvPass : int64_t { kForward, kInputGradient, kWeightGradient };
 
-/// What is added to a convolution's sums.
+/// The addend of a convolution's sums.
 enum class ConvAddend : int64_t {
     kNone,  ///< nothing; the old values of the result are not read
     kOld,   ///< the old values of the result

@@ -54,7 +54,7 @@ Order memory_order(const Arg& arg, const Shape& shape, const LayoutOptions& opti
         std::rotate(order.begin() + static_cast<std::ptrdiff_t>(channels),
                     order.begin() + static_cast<std::ptrdiff_t>(channels) + 1, order.end());
     }
-    const bool is_result = (arg.is_output && !arg.is_inout) || arg.name.starts_with("grad_");
+    const bool is_result = arg.is_output || arg.name.starts_with("grad_");
     if (options.results && is_result && order.size() > 1) std::rotate(order.begin(), order.begin() + 1, order.end());
     return order;
 }

@@ -88,8 +88,9 @@ std::vector<int64_t> special_integers(Dtype component) {
     return {-top - 1, top, 0, -1, 1};
 }
 
-/// Calls put(index of a component, its number among the special ones, a random word). Every other one is at the same
-/// place in all tensors of as many elements, so that special numbers meet: equal ones and, half of them, any two.
+/// Calls put(index of a component, its number among the special ones, a random word). Every second one has the same
+/// place in all tensors with as many elements, so that two special numbers meet. Most of these pairs are equal numbers.
+/// Behind the first of each kind some are any two.
 template <class Put>
 void for_each_special(const FillTarget& target, uint64_t key, Put&& put) {
     constexpr int64_t kSpecial = 32, kKinds = 11;

@@ -391,7 +391,7 @@ class HardOperator {
         }
     }
 
-    /// A third of the cases without a layout of the first tensor have one of the results.
+    /// The results have a layout of their own in a third of the cases whose first tensor has the plain one.
     static void lay_out(Draft& draft, int64_t number) {
         LayoutOptions& all = draft.made().layout;
         all.results = draft.level(Factor::kLayout) == 0 && number % 3 == 1;

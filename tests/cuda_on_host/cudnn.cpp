@@ -218,7 +218,7 @@ constexpr Names kNames[] = {
      CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_ALPHA, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA},
 };
 
-/// What a graph computes.
+/// The convolution that a graph computes.
 struct Problem {
     Pass pass = Pass::kForward;
     Tensor x, w, y, bias;  ///< a bias of uid 0: there is none
@@ -356,7 +356,7 @@ void convolve(const Problem& p, bool is_tf32, const void* x_data, const void* w_
     if (p.pass == Pass::kFilter) w.blend(const_cast<void*>(w_data), old);
 }
 
-/// Whether the names and addresses of a call are those of the plan's tensors.
+/// The address that a call gives for a tensor; null if there is none, or if it is less aligned than described.
 const void* address_of(const Node& pack, const Tensor& x) {
     const auto uids = pack.all<int64_t>(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS);
     const auto addresses = pack.all<const void*>(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS);
@@ -392,7 +392,7 @@ cudnnStatus_t execute(const Node& plan, const Node& pack) {
     return CUDNN_STATUS_SUCCESS;
 }
 
-/// What an attribute's type takes in bytes.
+/// The size in bytes of one value of this type.
 size_t size_of(cudnnBackendAttributeType_t type) {
     switch (type) {
         case CUDNN_TYPE_BOOLEAN:

@@ -9,7 +9,7 @@
 
 namespace diopi::cuda {
 
-/// As cudaMalloc aligns. On sm_90 cuBLASLt refuses a workspace that is less aligned, and the context's need not be.
+/// The alignment of cudaMalloc. On sm_90 cuBLASLt refuses a workspace with less, which a context's memory may have.
 constexpr size_t kWorkspaceAlignment = 256;
 
 /// Null for no bytes. The memory lives until the context's next operator, like all that `require` makes.

@@ -119,7 +119,7 @@ RowTeams make_teams(int64_t rows, int64_t size, bool side_by_side, bool packs, H
         t.lanes = power_of_2(ceil_div(size, few), kWarp);
     } else {
         t.holds_few = size <= threads * few;
-        // A larger block than needed leaves no room for a second one, whose loads would fill the first one's pauses.
+        // A block that is larger than needed leaves no room for a second one, which loads while the first one waits.
         t.lanes = std::max(static_cast<int>(kThreads), power_of_2(ceil_div(size, many), kMostRowThreads));
     }
     t.lane_bits = std::countr_zero(static_cast<unsigned>(t.lanes));

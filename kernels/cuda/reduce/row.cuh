@@ -76,8 +76,9 @@ struct RowPart {
         count = packs ? own * kPack : own;
     }
 
-    /// Calls body(i) for each i < count. Of half types, packs that the lane does not hold are skipped whole: on an H100
-    /// a softmax of (4096, 4096) takes 45 us so, and 57 us element by element; of float32 (8192, 8192) 210 and 191 us.
+    /// Calls body(i) for each i < count. For half types it skips each pack that the lane does not hold. On an H100 this
+    /// changes the time of a bfloat16 softmax of (4096, 4096) from 57 to 45 us; with it float32 (8192, 8192) would take
+    /// 210 us instead of 191.
     template <class Body>
     __device__ void each(Body&& body) const {
         if (sizeof(T) == 2 && packs) {
