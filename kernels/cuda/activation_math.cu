@@ -16,8 +16,8 @@ constexpr double kTwoBySqrtPi = 1.1283791670955126;
 constexpr double kSqrtTwoByPi = 0.79788456080286536;
 constexpr double kCubic = 0.044715;
 
-// W: the type of the inner arithmetic. It is double also for float, where the rounding of an argument, and of exp far
-// below 0, would show. For half types it is float, which a GPU computes many times faster.
+// W: the type of the inner arithmetic of sigmoid, silu and the approximate gelu. It is double also for float, where the
+// rounding of an argument, and of exp far below 0, would show. For half types it is float, which a GPU computes faster.
 
 template <class W>
 __device__ W sigmoid_of(W x) {
@@ -49,7 +49,12 @@ __device__ W silu_of(W x, W argument) {
 
 template <class C, class W = double>
 struct Silu {
-    __device__ C operator()(C x) const { return static_cast<C>(silu_of<W>(x, x)); }
+    __device__ C operator()(C x) const {
+        if constexpr (std::is_same_v<C, float>) {  // further below 0 the sigmoid may be denormal
+            if (x > -80) return x * sigmoid_of(x);
+        }
+        return static_cast<C>(silu_of<W>(x, x));
+    }
     [[nodiscard]] Silu<C, float> half_form() const { return {}; }
 };
 template <class C, class W = double>
@@ -61,17 +66,17 @@ struct SiluBackward {
     [[nodiscard]] SiluBackward<C, float> half_form() const { return {}; }
 };
 
-/// The normal distribution up to x; by erfc, because 1 + erf has no digits left where x is far below 0. float64
-/// corrects the rounding of the argument, which the tail magnifies by the argument's square.
-template <class C, class W>
-__device__ W normal_up_to(W x) {
-    const W argument = x * static_cast<W>(-kSqrtHalf), tail = erfc(argument);
-    if constexpr (std::is_same_v<C, double>) {
-        const double taken = fma(x, -kSqrtHalf, -argument) - x * kSqrtHalfRest;
-        const double slope = isfinite(x) ? -kTwoBySqrtPi * exp(-argument * argument) * taken : 0;
-        return (tail + slope) / 2;
-    }
-    return tail / 2;
+/// The normal distribution up to x; by erfc, because 1 + erf has no digits left where x is far below 0. kCorrects: also
+/// the rounding of the argument, which the tail magnifies by the argument's square.
+template <bool kCorrects, class C>
+__device__ C normal_up_to(C x) {
+    constexpr C kFactor = static_cast<C>(kSqrtHalf);
+    constexpr C kRest = static_cast<C>(kSqrtHalf - kFactor + kSqrtHalfRest);
+    const C argument = -kFactor * x, tail = erfc(argument);
+    if constexpr (!kCorrects) return tail / 2;
+    const C taken = fma(x, -kFactor, -argument) - x * kRest;
+    const C slope = isfinite(x) ? -static_cast<C>(kTwoBySqrtPi) * exp(-argument * argument) * taken : 0;
+    return (tail + slope) / 2;
 }
 
 /// x times the normal distribution up to x where the latter is denormal, with few digits, and the product magnifies
@@ -83,23 +88,25 @@ __device__ double gelu_tail(double x) {
     return -(kSqrtTwoByPi / 2 * series * (1 - square_rest / 2) * root) * root;
 }
 
-template <class C, class W = double>
+template <class C, bool kIsHalf = false>
 struct Gelu {
     __device__ C operator()(C x) const {
         if constexpr (std::is_same_v<C, double>) {
             if (x > -39.5 && x < -37.3) return gelu_tail(x);
+        } else if constexpr (!kIsHalf) {  // from here on erfc may be denormal
+            if (x < -12) return static_cast<C>(double{x} * normal_up_to<false, double>(x));
         }
-        return static_cast<C>(W{x} * normal_up_to<C, W>(x));
+        return x * normal_up_to<!kIsHalf>(x);
     }
-    [[nodiscard]] Gelu<C, float> half_form() const { return {}; }
+    [[nodiscard]] Gelu<C, true> half_form() const { return {}; }
 };
-template <class C, class W = double>
+template <class C, bool kIsHalf = false>
 struct GeluBackward {
     __device__ C operator()(C g, C x) const {
-        const W wide = x, density = static_cast<W>(kSqrtTwoByPi / 2) * exp(wide * wide * W(-0.5));
-        return static_cast<C>(g * (normal_up_to<C>(wide) + wide * density));
+        const C density = static_cast<C>(kSqrtTwoByPi / 2) * exp(x * x * C(-0.5));
+        return g * (normal_up_to<!kIsHalf>(x) + x * density);
     }
-    [[nodiscard]] GeluBackward<C, float> half_form() const { return {}; }
+    [[nodiscard]] GeluBackward<C, true> half_form() const { return {}; }
 };
 
 /// x sigmoid(2 u), u = sqrt(2 / pi) (x + 0.044715 x^3) the argument of tanh in the approximation, with all digits of a

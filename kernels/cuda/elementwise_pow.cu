@@ -30,7 +30,7 @@ struct Power {
         if constexpr (std::is_integral_v<C>)
             return integer_power(base, exponent);
         else
-            return pow(base, exponent);
+            return exponent == C(2) ? base * base : pow(base, exponent);
     }
 };
 

@@ -1,4 +1,6 @@
 /// Formulas on three tensors.
+#include <algorithm>
+
 #include "kernels/cuda/element/binary.cuh"
 #include "kernels/cuda/operators.hpp"
 #include "kernels/entries/entries.hpp"
@@ -21,9 +23,11 @@ struct AddProduct {
     }
 };
 
+/// In float64 for all dtypes: a quotient by a denormal float32 is a number there, and infinity in float32.
+template <class C>
 struct AddQuotient {
     double factor;
-    __device__ double operator()(double a, double b, double c) const { return a + factor * b / c; }
+    __device__ double operator()(C a, C b, C c) const { return a + factor * b / c; }
 };
 
 /// The operands of addcmul and addcdiv, and the dtype of their result.
@@ -51,14 +55,16 @@ diopiError_t addcmul(diopiContextHandle_t ctx, std::string_view op, diopiTensorH
     });
 }
 
-/// out = input + value * tensor1 / tensor2. Computed in float64: a quotient by a denormal float32 is a number there,
-/// and infinity in float32.
+/// out = input + value * tensor1 / tensor2.
 diopiError_t addcdiv(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out,
                      diopiConstTensorHandle_t input, diopiConstTensorHandle_t tensor1, diopiConstTensorHandle_t tensor2,
                      const diopiScalar_t* value) {
     ScaledTerm x{view(out), {view(input), view(tensor1), view(tensor2)}};
     if (const diopiError_t error = x.read(op, true); error != diopiSuccess) return error;
-    return map<double, 3>(ctx, op, x.out, x.ins, AddQuotient{number<double>(*value)});
+    const auto is_narrow = [](const View& v) { return is_floating(v.dtype) && v.dtype != Dtype::float64; };
+    const double factor = number<double>(*value);
+    if (std::ranges::all_of(x.ins, is_narrow)) return map<float, 3>(ctx, op, x.out, x.ins, AddQuotient<float>{factor});
+    return map<double, 3>(ctx, op, x.out, x.ins, AddQuotient<double>{factor});
 }
 
 }  // namespace

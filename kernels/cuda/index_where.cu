@@ -11,6 +11,7 @@ namespace {
 
 template <class C>
 struct Choose {
+    using Chooses = void;
     __device__ C operator()(C condition, C a, C b) const { return convert<bool>(condition) ? a : b; }
 };
 

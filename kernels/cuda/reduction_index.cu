@@ -10,15 +10,9 @@ namespace {
 
 template <class C>
 struct Place {
+    using Index = std::conditional_t<std::is_same_v<C, float>, int32_t, int64_t>;  // short ones are faster
     C value;
-    int64_t index;  ///< -1: no element yet
-};
-
-template <>
-struct Place<float> {
-    int64_t index;
-    float value;
-    unsigned unused;
+    Index index;  ///< -1: no element yet
 };
 
 template <class C>
@@ -37,7 +31,7 @@ struct ArgMax {
     __device__ void take(State& state, C x, int64_t index) const {
         if (state.index >= 0 && !is_better(x, state.value)) return;
         state.value = x;
-        state.index = index;
+        state.index = static_cast<typename State::Index>(index);
     }
     __device__ State combine(const State& a, const State& b) const {
         if (a.index < 0 || b.index < 0) return a.index < 0 ? b : a;
@@ -60,10 +54,14 @@ diopiError_t argmax(diopiContextHandle_t ctx, std::string_view op, diopiTensorHa
     const diopiError_t error = plan_argmax(op, to, in, dim, plan);
     if (error != diopiSuccess || to.numel == 0) return error;
     return with_compute_type(in.dtype, [&]<class C>() {
-        if constexpr (std::is_same_v<C, uint64_t>)
+        if constexpr (std::is_same_v<C, uint64_t>) {
             return diopiErrorOccurred;  // refused above
-        else
+        } else {
+            if (std::is_same_v<C, float> && plan.count > std::numeric_limits<int32_t>::max()) {
+                return reduce<double>(ctx, op, plan, to, in, ArgMax<double>{});
+            }
             return reduce<C>(ctx, op, plan, to, in, ArgMax<C>{});
+        }
     });
 }
 

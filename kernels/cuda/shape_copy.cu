@@ -103,7 +103,7 @@ diopiError_t move_bits(diopiContextHandle_t ctx, std::string_view op, const View
     return with_bits(to.item_size(), [&]<class T>() {
         elementwise_detail::Plan<T, 1> p;
         std::array ins = {from};
-        const diopiError_t error = elementwise_detail::plan(ctx, op, to, ins, {}, p);
+        const diopiError_t error = elementwise_detail::plan<false>(ctx, op, to, ins, {}, p);
         if (error != diopiSuccess) return error;
         if (p.nest.is_run() && !p.in.repeats[0]) {
             const auto nbytes = static_cast<size_t>(to.numel * to.item_size());

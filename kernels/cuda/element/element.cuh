@@ -167,13 +167,13 @@ template <>
 inline constexpr int kPackOf<Any> = 1;
 
 /// The pack at `from`; if fewer elements are `left`, the others are 0.
-template <class T>
-__device__ Pack<T, kPackOf<T>> load_pack(const T* from, int64_t left) {
-    using Packed = Pack<T, kPackOf<T>>;
-    if (left >= kPackOf<T>) return *reinterpret_cast<const Packed*>(from);
+template <class T, int kCount = kPackOf<T>>
+__device__ Pack<T, kCount> load_pack(const T* from, int64_t left) {
+    using Packed = Pack<T, kCount>;
+    if (left >= kCount) return *reinterpret_cast<const Packed*>(from);
     Packed pack{};
 #pragma unroll  // without constant indices every pack would be in local memory
-    for (int i = 0; i < kPackOf<T>; ++i) {
+    for (int i = 0; i < kCount; ++i) {
         if (i < left) pack.at[i] = from[i];
     }
     return pack;

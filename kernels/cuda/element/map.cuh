@@ -8,7 +8,8 @@
 /// and `map<C>(ctx, op, out, inputs, Multiply<C>{})` runs it for any strides, broadcasting, 0-dim, empty, overlapping
 /// tensors and any mixture of dtypes. If all operands, with the output, have one floating dtype, a kernel for that
 /// dtype runs; for a half type it calls `f.half_form()` instead of f, if there is such a member, whose arithmetic is
-/// precise enough for half types.
+/// precise enough for half types. A functor may return a wider type than C, which is rounded once. One with a member
+/// `Chooses` takes a condition first, and its kernels one of a byte beside operands of one dtype.
 #pragma once
 
 #include <array>
@@ -30,38 +31,59 @@ struct Inputs {
 };
 
 template <class F, class C, int kIns>
-__device__ C call(const F& f, const C (&values)[kIns]) {
-    if constexpr (kIns == 1) return f(values[0]);
-    if constexpr (kIns == 2) return f(values[0], values[1]);
-    if constexpr (kIns == 3) return f(values[0], values[1], values[2]);
+__device__ auto call(const F& f, const C (&values)[kIns]) {
+    if constexpr (kIns == 1)
+        return f(values[0]);
+    else if constexpr (kIns == 2)
+        return f(values[0], values[1]);
+    else
+        return f(values[0], values[1], values[2]);
 }
 
-/// The output and the inputs are runs of T (or repeat one element), aligned to packs.
+template <class F>
+constexpr bool kChooses = requires {
+    typename F::Chooses;
+};
+
+/// The type of the first input's elements where the other operands are of T.
+template <class T, class F>
+using FirstOf = std::conditional_t<kChooses<F>, uint8_t, T>;
+
+/// Calls take(k, an element) for each input k; the element has the type of the input's.
+template <class T, class First, int kIns, class Take>
+__device__ void for_each_input(Take&& take) {
+    take(0, First());
+#pragma unroll
+    for (int k = 1; k < kIns; ++k) take(k, T());
+}
+
+/// The output and the inputs are runs (or repeat one element), aligned to packs.
 template <class T, class C, int kIns, class F>
 __global__ void run_kernel(F f, T* out, Inputs<C, kIns> in, int64_t n) {
     constexpr int kPack = kPackOf<T>;
     C values[kPack][kIns];
     bool moves[kIns];
-    for (int k = 0; k < kIns; ++k) {
-        moves[k] = in.data[k] != nullptr && !in.repeats[k];
-        const C fixed = in.data[k] == nullptr ? in.numbers[k] : convert<C>(static_cast<const T*>(in.data[k])[0]);
+    for_each_input<T, FirstOf<T, F>, kIns>([&](int k, auto typed) {
+        const auto* from = static_cast<const decltype(typed)*>(in.data[k]);
+        moves[k] = from != nullptr && !in.repeats[k];
+        const C fixed = from == nullptr ? in.numbers[k] : convert<C>(*from);
         for (int i = 0; i < kPack; ++i) values[i][k] = fixed;
-    }
+    });
     const int64_t step = int64_t{gridDim.x} * blockDim.x * kPack;
     for (int64_t at = (int64_t{blockIdx.x} * blockDim.x + threadIdx.x) * kPack; at < n; at += step) {
-        for (int k = 0; k < kIns; ++k) {
-            if (!moves[k]) continue;
-            const auto pack = load_pack(static_cast<const T*>(in.data[k]) + at, n - at);
+        for_each_input<T, FirstOf<T, F>, kIns>([&](int k, auto typed) {
+            using From = decltype(typed);
+            if (!moves[k]) return;
+            const auto pack = load_pack<From, kPack>(static_cast<const From*>(in.data[k]) + at, n - at);
             for (int i = 0; i < kPack; ++i) values[i][k] = convert<C>(pack.at[i]);
-        }
+        });
         Pack<T, kPack> result;
         for (int i = 0; i < kPack; ++i) result.at[i] = convert<T>(call(f, values[i]));
         store_pack(out + at, n - at, result);
     }
 }
 
-/// All operands are of T. The elements of the walk are packs (in_packs); an input repeats one element in each, or is
-/// aligned to packs.
+/// The elements of the walk are packs (in_packs); an input repeats one element in each, or is aligned to packs.
 template <class T, class C, int kIns, class F>
 __global__ void packed_kernel(F f, T* out, Inputs<C, kIns> in, Walk<int32_t, kIns + 1> walk, int32_t n) {
     constexpr int kPack = kPackOf<T>;
@@ -70,17 +92,17 @@ __global__ void packed_kernel(F f, T* out, Inputs<C, kIns> in, Walk<int32_t, kIn
         int32_t places[kIns + 1];
         walk.find(static_cast<int32_t>(at), places);
         C values[kPack][kIns];
-#pragma unroll
-        for (int k = 0; k < kIns; ++k) {
-            const T* from = static_cast<const T*>(in.data[k]);
+        for_each_input<T, FirstOf<T, F>, kIns>([&](int k, auto typed) {
+            using From = decltype(typed);
+            const auto* from = static_cast<const From*>(in.data[k]);
             if (from == nullptr || in.repeats[k]) {
                 const C fixed = from == nullptr ? in.numbers[k] : convert<C>(from[places[k + 1]]);
                 for (int i = 0; i < kPack; ++i) values[i][k] = fixed;
             } else {
-                const auto pack = *reinterpret_cast<const Pack<T, kPack>*>(from + places[k + 1]);
+                const auto pack = *reinterpret_cast<const Pack<From, kPack>*>(from + places[k + 1]);
                 for (int i = 0; i < kPack; ++i) values[i][k] = convert<C>(pack.at[i]);
             }
-        }
+        });
         Pack<T, kPack> result;
         for (int i = 0; i < kPack; ++i) result.at[i] = convert<T>(call(f, values[i]));
         *reinterpret_cast<Pack<T, kPack>*>(out + places[0]) = result;
@@ -137,7 +159,7 @@ __global__ void mixed_kernel(F f, void* out, Dtype out_dtype, Inputs<C, kIns> in
                 }
             });
         }
-        C results[kEach];
+        decltype(call(f, values[0])) results[kEach];
         for (int i = 0; i < kEach; ++i) results[i] = call(f, values[i]);
         with_type_among<C, kReal>(out_dtype, [&](auto typed) {
             using To = decltype(typed);
@@ -158,11 +180,11 @@ struct Plan {
     Nest nest;
     View out;
     Inputs<C, kIns> in{};
-    Dtype dtype = Dtype::unsupported;  ///< the dtype of all operands except numbers, if they have one
+    Dtype dtype = Dtype::unsupported;  ///< the dtype of all operands except numbers and a condition, if they have one
 };
 
 /// Copies inputs that aliases_differently reports.
-template <class C, size_t kIns>
+template <bool kHasCondition, class C, size_t kIns>
 diopiError_t plan(diopiContextHandle_t ctx, std::string_view op, const View& out, std::array<View, kIns>& ins,
                   const std::array<C, kIns>& numbers, Plan<C, static_cast<int>(kIns)>& p) {
     std::array<View, kIns + 1> operands;
@@ -176,7 +198,8 @@ diopiError_t plan(diopiContextHandle_t ctx, std::string_view op, const View& out
         p.in.data[k] = ins[k].data;
         p.in.dtypes[k] = ins[k].dtype;
         p.in.numbers[k] = numbers[k];
-        if (ins[k].data != nullptr && ins[k].dtype != out.dtype) p.dtype = Dtype::unsupported;
+        const bool fits = kHasCondition && k == 0 ? ins[k].item_size() == 1 : ins[k].dtype == out.dtype;
+        if (ins[k].data != nullptr && !fits) p.dtype = Dtype::unsupported;
     }
     p.nest = make_nest(operands);
     for (size_t k = 0; k < kIns; ++k) p.in.repeats[k] = p.nest.inner_stride(static_cast<int>(k) + 1) == 0;
@@ -238,7 +261,10 @@ diopiError_t launch_typed(diopiContextHandle_t ctx, std::string_view op, const P
     using Form = std::remove_cv_t<decltype(form)>;
     T* out = reinterpret_cast<T*>(p.out.data);
     bool is_packed = is_aligned(p.out.data, kPackBytes);
-    for (int k = 0; k < kIns; ++k) is_packed = is_packed && (p.in.repeats[k] || is_aligned(p.in.data[k], kPackBytes));
+    for (int k = 0; k < kIns; ++k) {
+        const size_t bytes = k == 0 && kChooses<F> ? kPackBytes / sizeof(T) : kPackBytes;
+        is_packed = is_packed && (p.in.repeats[k] || is_aligned(p.in.data[k], bytes));
+    }
     if (is_packed && p.nest.is_run()) {
         const Launch l = launch_for(p.nest.numel, kPackBytes / sizeof(T));
         return launch(ctx, op, l, run_kernel<T, C, kIns, Form>, form, out, p.in, p.nest.numel);
@@ -256,11 +282,15 @@ diopiError_t launch_typed(diopiContextHandle_t ctx, std::string_view op, const P
                               part.nest.numel);
             });
         }
-        return in_narrow_parts(p, [&](const Plan<C, kIns>& part) {
-            return launch(ctx, op, launch_for(part.nest.numel, kEach), strided_kernel<T, C, kIns, Form>, form,
-                          reinterpret_cast<T*>(part.out.data), part.in, walk_of<int32_t, kIns + 1>(part.nest),
-                          part.nest.numel);
-        });
+        if constexpr (kChooses<F>) {
+            return launch_mixed<kReal>(ctx, op, p, f);
+        } else {
+            return in_narrow_parts(p, [&](const Plan<C, kIns>& part) {
+                return launch(ctx, op, launch_for(part.nest.numel, kEach), strided_kernel<T, C, kIns, Form>, form,
+                              reinterpret_cast<T*>(part.out.data), part.in, walk_of<int32_t, kIns + 1>(part.nest),
+                              part.nest.numel);
+            });
+        }
     }
 }
 
@@ -276,7 +306,9 @@ diopiError_t map(diopiContextHandle_t ctx, std::string_view op, const View& out,
     if (const diopiError_t error = check_views(op, out, ins); error != diopiSuccess) return error;
     if (out.numel == 0) return diopiSuccess;
     Plan<C, kInputs> p;
-    if (const diopiError_t error = plan(ctx, op, out, ins, numbers, p); error != diopiSuccess) return error;
+    if (const diopiError_t error = plan<kChooses<F>>(ctx, op, out, ins, numbers, p); error != diopiSuccess) {
+        return error;
+    }
     if constexpr (std::is_same_v<C, float>) {
         if (p.dtype == Dtype::float32) return launch_typed<float, kReal>(ctx, op, p, f);
         if (p.dtype == Dtype::float16) return launch_typed<__half, kReal>(ctx, op, p, f);
@@ -284,6 +316,10 @@ diopiError_t map(diopiContextHandle_t ctx, std::string_view op, const View& out,
     }
     if constexpr (std::is_same_v<C, double>) {
         if (p.dtype == Dtype::float64) return launch_typed<double, kReal>(ctx, op, p, f);
+    }
+    if constexpr (std::is_same_v<C, int64_t> && kChooses<F>) {
+        if (p.dtype == Dtype::int64) return launch_typed<int64_t>(ctx, op, p, f);
+        if (p.dtype == Dtype::int32) return launch_typed<int32_t>(ctx, op, p, f);
     }
     return launch_mixed<kReal>(ctx, op, p, f);
 }

@@ -84,7 +84,7 @@ ColumnShare share_columns(int64_t slices, int64_t width, int64_t count, int pack
     s.tiles = ceil_div(units, s.across);
     const int64_t tiles = slices * s.tiles;
     const int64_t in_block = threads / (s.across * s.down);
-    const int64_t wanted = std::min(kFullDevice / threads / tiles, count / (s.down * kRowsDown * 2));
+    const int64_t wanted = std::min(kBusyDevice / threads / tiles, count / (s.down * kRowsDown * 2));
     if (in_block == 1 && wanted > 1) {
         s.part = ceil_div(count, wanted);
         s.parts = ceil_div(count, s.part);
@@ -92,6 +92,8 @@ ColumnShare share_columns(int64_t slices, int64_t width, int64_t count, int pack
     s.launch = {static_cast<unsigned>(std::min(ceil_div(tiles * s.parts, in_block), kMostBlocks)), kThreads};
     return s;
 }
+
+int share_joins(int64_t results) { return power_of_2(results, kWarp); }
 
 bool joins_packs(const Reduction& r, std::span<const View> ins, int pack) {
     // With one input and one run, the kernel itself begins at an aligned element.

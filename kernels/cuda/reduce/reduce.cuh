@@ -320,6 +320,19 @@ struct ColumnScan {
     }
 };
 
+/// Joins the states of threads that are `across` apart, each of which has put its own into `shared`: those of thread
+/// y = 0 become the results.
+template <int kCount, class State, class Op>
+__device__ void join_down(const Op& op, State (&shared)[kCount][kThreads], int y, int down, int across) {
+    for (int half = down / 2; half > 0; half /= 2) {
+        __syncthreads();
+        if (y >= half) continue;
+        for (int v = 0; v < kCount; ++v) {
+            shared[v][threadIdx.x] = op.combine(shared[v][threadIdx.x], shared[v][threadIdx.x + half * across]);
+        }
+    }
+}
+
 /// Joins neighbouring results by neighbouring threads; `slices` walks over all kept dimensions but the innermost.
 template <class T, class Op, class Index>
 __global__ void __launch_bounds__(kThreads)
@@ -346,13 +359,7 @@ __global__ void __launch_bounds__(kThreads)
         if (s.down > 1) __syncthreads();  // the last tile's states have been read
 #pragma unroll
         for (int v = 0; v < kPack; ++v) shared[v][threadIdx.x] = scan.states[v];
-        for (int half = s.down / 2; half > 0; half /= 2) {
-            __syncthreads();
-            if (y >= half) continue;
-            for (int v = 0; v < kPack; ++v) {
-                shared[v][threadIdx.x] = op.combine(shared[v][threadIdx.x], shared[v][threadIdx.x + half * s.across]);
-            }
-        }
+        join_down(op, shared, y, s.down, s.across);
         if (y != 0) continue;
 #pragma unroll 1
         for (int v = 0; v < kPack; ++v) {
@@ -368,24 +375,27 @@ __global__ void __launch_bounds__(kThreads)
     }
 }
 
-/// Joins the parts of each result, with a warp.
+/// Joins the parts of each result: `across` neighbouring threads have neighbouring results, the other threads of the
+/// block share their parts.
 template <class Op>
 __global__ void __launch_bounds__(kThreads)
     join_parts(Op op, Walk<int64_t, Op::kIns + 1> kept, const typename Op::State* partials, int64_t results,
-               int64_t parts) {
-    constexpr int kWarp = 32;
-    const int groups = blockDim.x / kWarp, lane = threadIdx.x % kWarp;
-    for (int64_t block = int64_t{blockIdx.x} * groups; block < results; block += int64_t{gridDim.x} * groups) {
-        const int64_t result = block + threadIdx.x / kWarp;
+               int64_t parts, int across) {
+    __shared__ typename Op::State shared[1][kThreads];
+    const int x = threadIdx.x % across, y = threadIdx.x / across, down = static_cast<int>(kThreads) / across;
+    for (int64_t first = int64_t{blockIdx.x} * across; first < results; first += int64_t{gridDim.x} * across) {
+        const int64_t result = first + x;
         auto state = op.identity();
         if (result < results) {
-            for (int64_t p = lane; p < parts; p += kWarp) state = op.combine(state, partials[p * results + result]);
+            for (int64_t p = y; p < parts; p += down) state = op.combine(state, partials[p * results + result]);
         }
-        state = join(op, state, kWarp);
-        if (result >= results || lane != 0) continue;
+        __syncthreads();  // the last results have been read
+        shared[0][threadIdx.x] = state;
+        join_down(op, shared, y, down, across);
+        if (result >= results || y != 0) continue;
         int64_t places[Op::kIns + 1];
         kept.find(result, places);
-        op.at(places[Op::kIns]).write(places[Op::kIns], state);
+        op.at(places[Op::kIns]).write(places[Op::kIns], shared[0][x]);
     }
 }
 
@@ -404,9 +414,10 @@ diopiError_t require_partials(diopiContextHandle_t ctx, int64_t states, int64_t 
 template <class Op>
 diopiError_t launch_join(diopiContextHandle_t ctx, std::string_view op, const Reduction& r, const Op& f,
                          const typename Op::State* partials, int64_t parts) {
-    constexpr int kWarps = kThreads / 32;
-    const Launch grid{static_cast<unsigned>(std::min((r.results - 1) / kWarps + 1, kMostBlocks)), kThreads};
-    return launch(ctx, op, grid, join_parts<Op>, f, walk_of<int64_t, Op::kIns + 1>(r.kept), partials, r.results, parts);
+    const int across = share_joins(r.results);
+    const Launch grid{static_cast<unsigned>(std::min((r.results - 1) / across + 1, kMostBlocks)), kThreads};
+    return launch(ctx, op, grid, join_parts<Op>, f, walk_of<int64_t, Op::kIns + 1>(r.kept), partials, r.results, parts,
+                  across);
 }
 
 template <class T, class Index, class Op>

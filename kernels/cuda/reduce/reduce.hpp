@@ -35,6 +35,8 @@ struct ColumnShare {
 [[nodiscard]] RowShare share_rows(int64_t results, int64_t count, int pack);
 /// `slices` times `width` columns of `count` elements; a thread has `pack` columns.
 [[nodiscard]] ColumnShare share_columns(int64_t slices, int64_t width, int64_t count, int pack);
+/// The number of results of a block that joins parts.
+[[nodiscard]] int share_joins(int64_t results);
 
 /// Whether the joined elements can be loaded `pack` at a time: neighbours, and aligned wherever a row begins. For a
 /// single input the kernel aligns the beginning of rows itself.
