@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <new>
 #include <optional>
 #include <type_traits>
 
 #include "core/half.hpp"
+#include "runtime/device.hpp"
 
 namespace diopi::reference {
 
@@ -201,9 +203,12 @@ void save(const View& view, void* memory, const T* values) {
     });
 }
 
+/// Contents undefined. Large blocks come from pages that are kept.
 template <class T>
-std::unique_ptr<T[]> buffer(int64_t n) {
-    return std::make_unique_for_overwrite<T[]>(static_cast<size_t>(n));
+std::shared_ptr<T[]> buffer(int64_t n) {
+    auto memory = cpu_device().allocate(static_cast<size_t>(n) * sizeof(T));
+    if (!memory.ok()) throw std::bad_alloc();
+    return {*memory, static_cast<T*>(memory->get())};
 }
 
 template <class T>

@@ -115,7 +115,7 @@ class Operand {
  private:
     View view_;
     bool present_ = false;
-    std::unique_ptr<Stored[]> copy_;
+    std::shared_ptr<Stored[]> copy_;
     const Stored* data_ = nullptr;
 };
 
@@ -143,7 +143,7 @@ class Output {
  private:
     diopiTensorHandle_t handle_;
     View view_;
-    std::unique_ptr<T[]> copy_;
+    std::shared_ptr<T[]> copy_;
     T* data_ = nullptr;
 };
 

@@ -453,6 +453,9 @@ ResultHints hints_of(const Case& c) {
     hints.keepdim = truth(c.param("keepdim"));
     hints.four_bytes = c.four_bytes;
     hints.whole_channels = c.op == "dropout2d";
+    if (const Param* shared = c.param("shared_dims"); shared != nullptr) {
+        if (const auto* bits = std::get_if<int64_t>(&shared->value)) hints.shared_dims = *bits;
+    }
     hints.no_inverse = c.param("return_inverse") != nullptr && !truth(c.param("return_inverse"));
     if (const Param* dtype = c.param("dtype"); dtype != nullptr) {
         if (const auto* text = std::get_if<std::string>(&dtype->value)) hints.dtype = parse_dtype(*text);

@@ -229,6 +229,42 @@ void check_range(const Sample& sample, double low, double high, bool whole, Dist
     }
 }
 
+/// Refuses a value that is so far from 0, in standard deviations, by chance in less than kLeastPValue of samples.
+void check_deviations(double deviations, const std::string& what, DistributionCheck& check) {
+    const double p = std::erfc(std::fabs(deviations) / std::sqrt(2.0));
+    check.p_value = std::min(check.p_value, p);
+    if (p < kLeastPValue) fail(check, what + " correlate (p " + print(p) + ")");
+}
+
+/// The correlation of the numbers 0 to n - 1 with what stands in the place of each, in its standard deviations.
+template <class At>
+double correlation(int64_t n, const At& at) {
+    const double mean = static_cast<double>(n - 1) / 2;
+    double products = 0, squares = 0;
+    for (int64_t i = 0; i < n; ++i) {
+        const auto [a, b] = at(i);
+        products += (a - mean) * (b - mean);
+        squares += (static_cast<double>(i) - mean) * (static_cast<double>(i) - mean);
+    }
+    return products / squares * std::sqrt(static_cast<double>(n - 1));
+}
+
+/// Whether the numbers are in any order: neither near their own places, nor near their neighbours, nor in one cycle. A
+/// shuffle that never exchanges a number with itself gives one cycle, which 1 of n permutations is.
+void check_order(const Sample& sample, DistributionCheck& check) {
+    const int64_t n = sample.n;
+    const double* x = sample.values;
+    check_deviations(correlation(n, [=](int64_t i) { return std::pair(static_cast<double>(i), x[i]); }),
+                     "numbers and places", check);
+    check_deviations(correlation(n, [=](int64_t i) { return std::pair(x[i], x[(i + 1) % n]); }), "neighbours", check);
+    int64_t length = 1;
+    for (auto i = static_cast<int64_t>(x[0]); i != 0; i = static_cast<int64_t>(x[i])) ++length;
+    const double p = 1 / static_cast<double>(n);
+    if (length < n) return;
+    check.p_value = std::min(check.p_value, p);
+    if (p < kLeastPValue) fail(check, "the permutation is one cycle (p " + print(p) + ")");
+}
+
 void check_permutation(const Sample& sample, DistributionCheck& check) {
     check_range(sample, 0, sample.rounded(static_cast<double>(sample.n - 1)), true, check);
     // Beyond this a half dtype cannot tell the integers apart.
@@ -241,7 +277,9 @@ void check_permutation(const Sample& sample, DistributionCheck& check) {
         seen[x] = true;
         sorted = sorted && static_cast<int64_t>(x) == i;
     }
-    if (sorted && sample.n >= kLeastSample) fail(check, "the numbers are in order");
+    if (sample.n < kLeastSample) return;
+    if (sorted) return fail(check, "the numbers are in order");
+    check_order(sample, check);
 }
 
 /// So few numbers of float64 are equal that they have at least 32 random bits, not the 24 of float32.

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <numeric>
 #include <random>
 
 #include "check/testing.hpp"
@@ -200,6 +201,31 @@ TEST_CASE("permutations hold each number once, and not in order") {
     CHECK(follows(tensor_of({100}, Dtype::int64, order), Law::kPermutation, 0));
     order[7] = order[8];
     CHECK_FALSE(follows(tensor_of({100}, Dtype::int64, order), Law::kPermutation, 0));
+}
+
+TEST_CASE("permutations of a wrong shuffle are refused") {
+    constexpr int64_t kCount = 20'000;
+    std::mt19937 bits(3);
+    std::vector<int64_t> order(kCount);
+    const auto drawn = [&] { return follows(tensor_of({kCount}, Dtype::int64, order), Law::kPermutation, 0); };
+    // Exchanges each number with one of those before it, and never with itself.
+    std::iota(order.begin(), order.end(), 0);
+    for (size_t i = order.size(); i-- > 1;) std::swap(order[i], order[bits() % i]);
+    CHECK_FALSE(drawn());
+    // Mixes blocks of a thousand.
+    std::iota(order.begin(), order.end(), 0);
+    for (auto at = order.begin(); at != order.end(); at += 1000) std::shuffle(at, at + 1000, bits);
+    CHECK_FALSE(drawn());
+    // Mixes pairs of neighbours.
+    std::vector<int64_t> pairs(kCount / 2);
+    std::iota(pairs.begin(), pairs.end(), 0);
+    std::shuffle(pairs.begin(), pairs.end(), bits);
+    for (size_t i = 0; i < order.size(); ++i) order[i] = 2 * pairs[i / 2] + static_cast<int64_t>(i % 2);
+    CHECK_FALSE(drawn());
+    for (int i = 0; i < 50; ++i) {
+        std::shuffle(order.begin(), order.end(), bits);
+        CHECK(drawn());
+    }
 }
 
 TEST_CASE("normal numbers with a mean and a deviation for each element", "[check]") {

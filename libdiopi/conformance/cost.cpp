@@ -6,6 +6,7 @@
 
 #include "cases/bind.hpp"
 #include "infer/infer.hpp"
+#include "infer/work.hpp"
 
 namespace diopi {
 
@@ -49,14 +50,24 @@ class Estimate {
         if (is_half(dtype)) work_.converted += elements;
     }
 
+    /// The operations that a call needs, or its bytes where it does little with each element: fewer than its results
+    /// have terms where sums share them (cumsum), or one of several sums takes a term (scatter).
+    static int64_t most_operations(Call call, const std::vector<OutputSpec>& outputs) {
+        for (const OutputSpec& output : outputs) call.set_tensor(output.place(), without_memory(output.spec));
+        const CallWork work = diopi::work_of(call);
+        return static_cast<int64_t>(std::max(work.flops, work.bytes));
+    }
+
     void count_results(const Call& call, const std::vector<OutputSpec>& outputs) {
         ++work_.steps;
+        int64_t multiply_adds = 0;
         for (const OutputSpec& output : outputs) {
             const int64_t elements = numel(output.spec.shape);
             const int64_t terms = accumulation_length(call, output);
             add_expected(call, elements, output.spec.dtype);
-            if (terms > 1) work_.multiply_adds += elements * terms;
+            if (terms > 1) multiply_adds += elements * terms;
         }
+        work_.multiply_adds += std::min(multiply_adds, most_operations(call, outputs));
         for (size_t i = 0; i < call.args.size(); ++i) {
             const auto* tensor = std::get_if<TensorPtr>(&call.args[i]);
             const bool changed = call.row->args()[i].is_inout && tensor != nullptr && *tensor != nullptr;

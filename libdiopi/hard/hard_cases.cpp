@@ -182,9 +182,16 @@ class HardOperator {
     /// A library may choose its path by the function, the dtype and one more factor. A conversion may be wrong for one
     /// dtype beside another one, and for one kind of values.
     [[nodiscard]] std::vector<FactorTriple> late_triples() const {
-        std::vector<FactorTriple> triples = {triple_of(Factor::kDtype, Factor::kOther, Factor::kValues),
-                                             triple_of(Factor::kDtype, Factor::kOther, Factor::kNumbers)};
+        std::vector<FactorTriple> triples;
+        for (const Factor choice : {Factor::kOther, Factor::kForm, Factor::kPattern, Factor::kLayout}) {
+            triples.push_back(triple_of(Factor::kDtype, choice, Factor::kValues));
+            triples.push_back(triple_of(Factor::kDtype, choice, Factor::kNumbers));
+        }
+        triples.push_back(triple_of(Factor::kPattern, Factor::kLayout, Factor::kValues));
         if (rows_.size() < 2) return triples;
+        triples.push_back(triple_of(Factor::kRow, Factor::kOther, Factor::kValues));
+        triples.push_back(triple_of(Factor::kRow, Factor::kOther, Factor::kNumbers));
+        triples.push_back(triple_of(Factor::kRow, Factor::kPattern, Factor::kNumbers));
         for (const Factor choice : {Factor::kOther, Factor::kForm, Factor::kPattern, Factor::kLayout,
                                     Factor::kOtherLayout, Factor::kValues, Factor::kNumbers, Factor::kAbsent}) {
             triples.push_back(triple_of(Factor::kRow, Factor::kDtype, choice));

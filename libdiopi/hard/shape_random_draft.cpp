@@ -58,6 +58,11 @@ bool shape_random_draft(Draft& draft) {
     draft.set("p", kProbabilities[chosen % std::size(kProbabilities)]);
     if (row.law.law == Law::kUniform || row.law.law == Law::kIntegerUniform) set_range(draft);
     draft.set("train", draft.pattern() != 3);
+    // A mask for all of the first dim, of the second, of both, of the third.
+    constexpr int64_t kSharedDims[kPatterns] = {0, 1, 2, 0, 0, 3, 4, 0};
+    const int64_t shared = kSharedDims[draft.pattern()];
+    const bool has_dims = shared < int64_t{1} << shape.size();
+    if (row.law.law == Law::kDropout && shared != 0 && has_dims) draft.set_hint("shared_dims", shared);
     const auto is_number = [&](std::string_view arg) {
         const int at = row.find(arg);
         return at >= 0 && !row.args()[static_cast<size_t>(at)].is_tensor();

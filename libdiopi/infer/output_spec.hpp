@@ -28,6 +28,7 @@ struct ResultHints {
     std::optional<Dtype> dtype;
     std::optional<std::vector<int64_t>> size;  ///< sizes that the result is expanded to; -1 keeps the input's
     bool whole_channels = false;               ///< what is drawn is drawn once for each channel: dropout2d
+    int64_t shared_dims = 0;                   ///< bit d: what is drawn is drawn once for all of dim d: dropout
     bool no_inverse = false;  ///< the positions of the input's elements among the distinct ones are not wanted
     bool four_bytes = false;  ///< outputs that the schema marks for it have 4 bytes instead of 8
 };

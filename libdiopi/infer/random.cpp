@@ -2,15 +2,18 @@
 
 namespace diopi::infer_rules {
 
-/// The mask has one flag for each element, or for each channel, dim 1 (dropout2d). Nothing is drawn and the mask need
-/// not be written unless the call trains. Source: torch.nn.functional.dropout, torch.nn.functional.dropout2d.
+/// The mask has one flag for each element, or for each channel, dim 1 (dropout2d), or for all of some dims. Nothing is
+/// drawn and the mask need not be written unless the call trains. Source: torch.nn.functional.dropout,
+/// torch.nn.functional.dropout2d.
 Specs dropout(Call& call, const ResultHints& hints) {
     const Tensor& input = *call.tensor("input");
     if (hints.whole_channels && input.rank() < 2) {
         return contradiction(call, "input " + to_string(input.shape) + " has no channels: it must be (N, C, *)");
     }
     Shape drawn = input.shape;
-    for (size_t d = 2; hints.whole_channels && d < drawn.size(); ++d) drawn[d] = 1;
+    for (size_t d = 0; d < drawn.size(); ++d) {
+        if ((hints.whole_channels && d >= 2) || (hints.shared_dims >> d & 1) != 0) drawn[d] = 1;
+    }
     std::vector<OutputSpec> specs;
     if (call.has("out")) specs = one(call, "out", {input.shape, input.dtype, {}});
     specs.push_back(one(call, "mask", {std::move(drawn), Dtype::boolean, {}}).front());

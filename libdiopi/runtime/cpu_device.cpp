@@ -1,18 +1,16 @@
-#include <malloc.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
 
+#include "runtime/allocation_count.hpp"
 #include "runtime/arena.hpp"
 #include "runtime/cpu_info.hpp"
 #include "runtime/device.hpp"
-
-#ifdef __SANITIZE_ADDRESS__
-extern "C" size_t __sanitizer_get_current_allocated_bytes();
-#endif
 
 namespace diopi {
 
@@ -23,9 +21,9 @@ constexpr size_t kAlignment = 64;
 constexpr size_t kLazyBytes = size_t{1} << 30;
 /// Blocks of this size and more come from the arena, where freed pages are kept.
 constexpr size_t kArenaBytes = size_t{1} << 20;
-/// Freed pages that are kept from one case to the next. The memory that a library may use itself must not depend on the
-/// cases before.
-constexpr size_t kMostKept = size_t{512} << 20;
+/// Freed pages that are kept from one case to the next: so many bytes, and this part of the process's limit, for the
+/// memory that a library may use itself must not depend much on the cases before.
+constexpr size_t kMostKept = size_t{4} << 30, kKeptPart = 3;
 
 Error out_of_memory(size_t nbytes) {
     return failed("out of memory: " + std::to_string(nbytes) +
@@ -66,7 +64,11 @@ class CpuDevice final : public Device {
     }
 
     void keep_blocks() { keeps_blocks_ = true; }
-    void trim_blocks() { arena_.trim(kMostKept); }
+    void trim_blocks() {
+        rlimit limit = {};
+        getrlimit(RLIMIT_DATA, &limit);
+        arena_.trim(std::min<size_t>(kMostKept, limit.rlim_cur / kKeptPart));
+    }
 
     Result<std::shared_ptr<void>> from_arena(size_t nbytes) {
         void* memory = arena_.allocate(nbytes);
@@ -82,14 +84,8 @@ class CpuDevice final : public Device {
         return std::shared_ptr<void>(memory, [nbytes](void* p) { munmap(p, nbytes); });
     }
 
-    /// The bytes that the C allocator has given out, to us and to the library alike.
     std::optional<int64_t> allocated_bytes() const override {
-#ifdef __SANITIZE_ADDRESS__
-        return static_cast<int64_t>(__sanitizer_get_current_allocated_bytes() + arena_.used_bytes());
-#else
-        const struct mallinfo2 info = mallinfo2();
-        return static_cast<int64_t>(info.uordblks + info.hblkhd + arena_.used_bytes());
-#endif
+        return allocated_bytes_of_process() + static_cast<int64_t>(arena_.used_bytes());
     }
     Status copy_to_device(diopiStreamHandle_t, void* dst, const void* src, size_t nbytes) override {
         if (nbytes > 0) std::memcpy(dst, src, nbytes);

@@ -180,6 +180,7 @@ StepRules rules_for(const Case& c, const CaseOptions& options) {
         rules.many_calls = drawn == 0;
         rules.other_options = drawn % 4 == 2;
         rules.two_threads = drawn == 3;
+        rules.splits_work = drawn % 4 == 1;
         if (drawn == 1 && rules.checks.guard == Guard::kZones) rules.checks.guard = Guard::kPages;
     }
     rules.adaptor = options.adaptor;

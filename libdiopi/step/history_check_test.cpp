@@ -1,3 +1,5 @@
+#include <omp.h>
+
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -90,6 +92,14 @@ diopiError_t counts_in_a_byte(diopiContextHandle_t, diopiTensorHandle_t out, dio
     has_wrapped |= ++calls == 0;
     const auto error = relu(input->data_as<float>(), out, input->strides, input->shape);
     if (has_wrapped) out->data_as<float>()[0] = 7;
+    return error;
+}
+
+/// Is wrong with more than one thread.
+diopiError_t counts_threads(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
+    if (input->dtype != Dtype::float32) return diopiDtypeNotSupported;
+    const auto error = relu(input->data_as<float>(), out, input->strides, input->shape);
+    if (omp_get_max_threads() > 1) out->data_as<float>()[0] = 7;
     return error;
 }
 
@@ -332,6 +342,29 @@ TEST_CASE("some hard cases make their calls many times", "[step][history]") {
     CHECK(failure_with(counts_in_a_byte, c).ok());
     c.index = chosen.front();
     CHECK_THAT(failure_with(counts_in_a_byte, c).reason, Contains("after up to a thousand calls: out: "));
+}
+
+TEST_CASE("a call from another thread has as many threads as the host, in some hard cases", "[step][history]") {
+    Case c = plain_case();
+    CaseOptions options;
+    options.backend = *find_backend("cpu");
+    CHECK(rules_for(c, options).splits_work);
+    c.suite = kHardSuite;
+    std::vector<int64_t> chosen, others;
+    for (c.index = 0; c.index < 160; ++c.index) {
+        (rules_for(c, options).splits_work ? chosen : others).push_back(c.index);
+    }
+    CHECK(chosen.size() > 20);
+    CHECK(chosen.size() < 60);
+    const int threads = omp_get_max_threads();
+    omp_set_num_threads(1);
+    c.index = others.front();
+    CHECK(failure_with(counts_threads, c).ok());
+    c.index = chosen.front();
+    if (omp_get_num_procs() > 1) {
+        CHECK_THAT(failure_with(counts_threads, c).reason, Contains("after calls from another thread: out: "));
+    }
+    omp_set_num_threads(threads);
 }
 
 TEST_CASE("numbers with a meaning keep it in the other calls of a history", "[step][history]") {

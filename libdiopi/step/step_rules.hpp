@@ -34,6 +34,7 @@ struct StepRules {
     bool many_calls = false;                 ///< a thousand calls are part of the histories
     bool other_options = false;              ///< a call with other options is judged, too
     bool two_threads = false;                ///< calls from two threads at once are part of the histories
+    bool splits_work = true;                 ///< a call from another thread may use as many threads as there are
     std::optional<uint64_t> addresses = {};  ///< where memory lies (GuardedDevice)
     /// Converts for the backend, outside of the tools; null: none.
     Adaptor* adaptor = nullptr;

@@ -3,6 +3,7 @@
 #include <malloc.h>
 #include <omp.h>
 
+#include "runtime/allocation_count.hpp"
 #include "runtime/arena.hpp"
 
 namespace diopi {
@@ -16,6 +17,7 @@ void keep_freed_memory() {
 void set_up_worker() {
     keep_freed_memory();
     keep_freed_blocks();
+    count_allocations();
     omp_set_num_threads(1);
 }
 

@@ -1,6 +1,8 @@
 /// Checks that state from other calls does not change a result. The call is repeated after calls with other values,
 /// strides or shapes at the same addresses, with other numbers or options, on another stream, from another thread,
 /// after many calls, and while another thread calls the function.
+#include <omp.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -336,7 +338,12 @@ class HistoryCheck final : public StepCheck {
 
     Status from_another_thread(Attempt& attempt, const Memory& memory) {
         Status called;
-        std::thread([&] { called = call_again(attempt, memory); }).join();
+        const int own = omp_get_max_threads();
+        std::thread([&] {
+            // A new thread of the host would have one for each processor, which other workers use.
+            if (!setup_.rules.splits_work) omp_set_num_threads(own);
+            called = call_again(attempt, memory);
+        }).join();
         return called;
     }
 

@@ -2,15 +2,17 @@
 #include <algorithm>
 
 #include "call/tensors.hpp"
+#include "runtime/allocation_count.hpp"
 #include "step/checks/list.hpp"
 
 namespace diopi {
 
 namespace {
 
-/// The number of further calls that show a leak. The C allocator caches up to seven freed pieces of each size and
-/// counts them as held: where it refills its cache from other free pieces, a leak shows in one of eight calls only.
-constexpr int kWindowCalls = 8;
+/// The number of further calls that show a leak. The C allocator's own statistics count up to seven freed pieces of
+/// each size, its cache, as held: where it refills the cache from other free pieces, a leak shows in one of eight calls
+/// only.
+constexpr int kWindowCalls = 8, kCountedWindowCalls = 4;
 /// The memory that a window keeps may still be caches that fill: the C allocator's, of several sizes of small pieces,
 /// or those of a driver's threads. So calls follow until the caches are full, then rounds of calls each of which must
 /// keep memory.
@@ -31,6 +33,8 @@ constexpr double kPromptCall_s = 1e-3;
 constexpr double kQuickCall_s = 50e-6;
 constexpr double kSlowCall_s = 0.02;
 constexpr int64_t kMuch = 64 << 10;
+/// A slow call is repeated when it kept much, which no cache for small pieces does: few calls tell.
+constexpr int kSlowWindowCalls = 2;
 
 int64_t elements_of(const Call& call) {
     int64_t elements = 0;
@@ -66,6 +70,8 @@ class LeakCheck final : public StepCheck {
  private:
     [[nodiscard]] int64_t bytes_held() const { return setup_.device().allocated_bytes().value_or(0); }
 
+    [[nodiscard]] bool counts_exactly() const { return setup_.device().is_host() && counts_allocations(); }
+
     /// Bytes that the process holds more than before the call, after the context has freed its tensors.
     [[nodiscard]] int64_t bytes_kept() {
         // Tensors that the call required of the context are ours to free.
@@ -97,13 +103,15 @@ class LeakCheck final : public StepCheck {
         setup_.context().release();
         const int64_t before = bytes_held();
         double fastest_s = attempt.seconds;
-        for (int i = 0; i < kWindowCalls; ++i) {
+        const int quick_calls = counts_exactly() ? kCountedWindowCalls : kWindowCalls;
+        const int calls = fastest_s < kSlowCall_s ? quick_calls : kSlowWindowCalls;
+        for (int i = 0; i < calls; ++i) {
             if (!worth_it && i == kTimedCalls && fastest_s > kPromptCall_s) return 0;
             if (Status s = setup_.attempts.repeat(attempt); !s.ok()) return s.error();
             fastest_s = std::min(fastest_s, attempt.seconds);
             setup_.context().release();
         }
-        return std::max<int64_t>(bytes_held() - before, 0) / kWindowCalls;
+        return std::max<int64_t>(bytes_held() - before, 0) / calls;
     }
 
     /// Only steady growth is a leak.
@@ -121,7 +129,7 @@ class LeakCheck final : public StepCheck {
         return true;
     }
 
-    /// Whether a call is measured: the C allocator looks through all of its free pieces to answer.
+    /// Whether a call is measured.
     bool measures_ = true;
     int64_t held_before_ = 0;  ///< bytes of the device's memory that the process held when the last such call began
     int64_t kept_by_second_ = 0;

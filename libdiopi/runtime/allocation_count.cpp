@@ -1,0 +1,38 @@
+#include "runtime/allocation_count.hpp"
+
+#include <malloc.h>
+
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/allocator_interface.h>
+#endif
+
+namespace diopi {
+
+namespace {
+
+const AllocationCounter* offered = nullptr;
+bool is_running = false;
+
+}  // namespace
+
+void offer_allocation_counter(const AllocationCounter& counter) { offered = &counter; }
+
+void count_allocations() {
+    if (offered == nullptr) return;
+    offered->start();
+    is_running = true;
+}
+
+bool counts_allocations() { return is_running; }
+
+int64_t allocated_bytes_of_process() {
+    if (is_running) return offered->bytes();
+#ifdef __SANITIZE_ADDRESS__
+    return static_cast<int64_t>(__sanitizer_get_current_allocated_bytes());
+#else
+    const struct mallinfo2 info = mallinfo2();
+    return static_cast<int64_t>(info.uordblks + info.hblkhd);
+#endif
+}
+
+}  // namespace diopi

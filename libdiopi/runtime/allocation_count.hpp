@@ -1,0 +1,25 @@
+/// The bytes that the C allocator has given out and not got back, to us and to the library alike.
+#pragma once
+
+#include <cstdint>
+
+namespace diopi {
+
+/// What a program that counts them (apps/diopi/counted_malloc.cpp) offers.
+struct AllocationCounter {
+    void (*start)();
+    int64_t (*bytes)();  ///< less what was given out before the start
+};
+
+/// To be called before main.
+void offer_allocation_counter(const AllocationCounter& counter);
+/// Starts the counter that this program offers; does nothing without one.
+void count_allocations();
+/// Whether a counter runs. Then each freed byte counts as freed at once, and asking costs nothing.
+[[nodiscard]] bool counts_allocations();
+
+/// Without a counter from the allocator's own statistics: it looks through all of its free pieces, and those that it
+/// keeps at hand for the next request count as given out.
+[[nodiscard]] int64_t allocated_bytes_of_process();
+
+}  // namespace diopi
