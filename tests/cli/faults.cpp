@@ -190,9 +190,11 @@ void act_on(std::size_t size) {
 
 }  // namespace
 
-extern "C" void* aligned_alloc(std::size_t alignment, std::size_t size) noexcept {
-    using Function = void* (*)(std::size_t, std::size_t);
-    static const auto original = reinterpret_cast<Function>(dlsym(RTLD_NEXT, "aligned_alloc"));
+namespace {
+
+using Allocate = void* (*)(std::size_t, std::size_t);
+
+void* allocate_or_fail(Allocate original, std::size_t alignment, std::size_t size) {
     act_on(size);
     g_unusable = g_unusable || wanted("unusable", size);
     g_marked = g_marked || wanted("mark", size);
@@ -200,6 +202,20 @@ extern "C" void* aligned_alloc(std::size_t alignment, std::size_t size) noexcept
     if (!g_unusable && !spoiled && !wanted("null", size)) return original(alignment, size);
     errno = ENOMEM;
     return nullptr;
+}
+
+Allocate next(const char* name) { return reinterpret_cast<Allocate>(dlsym(RTLD_NEXT, name)); }
+
+}  // namespace
+
+/// The program's own aligned_alloc takes its memory here; with a sanitizer it has none, and the next one is meant.
+extern "C" void* __libc_memalign(std::size_t alignment, std::size_t size) noexcept {
+    static const Allocate original = next("__libc_memalign");
+    return allocate_or_fail(original, alignment, size);
+}
+extern "C" void* aligned_alloc(std::size_t alignment, std::size_t size) noexcept {
+    static const Allocate original = next("aligned_alloc");
+    return allocate_or_fail(original, alignment, size);
 }
 
 void* operator new(std::size_t size) {
