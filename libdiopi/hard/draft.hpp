@@ -31,6 +31,8 @@ enum class Factor : size_t {
 };
 inline constexpr size_t kFactors = 11;
 inline constexpr size_t kDraftForms = 8, kPatterns = 8;
+/// The other layout with which the last tensor is the first one.
+inline constexpr size_t kOneObject = 4;
 /// The most values of a tensor that are written out one by one.
 inline constexpr int64_t kMostWritten = 4'096;
 

@@ -37,7 +37,8 @@ constexpr std::array kLayouts = {
     "contiguous", "first transposed", "first stepped", "first turned", "first two dims swapped",
     "views",      "host strides",     "unaligned"};
 constexpr std::array kOtherLayouts = {"contiguous", "last transposed", "last stepped", "last repeats", "one object"};
-constexpr size_t kRepeats = 3, kOneObject = kOtherLayouts.size() - 1;
+constexpr size_t kRepeats = 3;
+static_assert(kOneObject == kOtherLayouts.size() - 1);
 /// The kinds of values of floating and complex tensors, and those of integers.
 constexpr std::array kRealValues = {"normal",         "exact sums", "special",     "positive",
                                     "small variance", "large",      "tiny",        "zeros and ones",

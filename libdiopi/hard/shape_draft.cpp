@@ -170,7 +170,8 @@ struct Product {
         const size_t form = draft.level(Factor::kForm);
         if (form == 0 || form == 4) k = draft.size(70'000);
         if (form == 1) n = draft.size(5'000);
-        if (form == 5) batch = draft.size(300);
+        if (form == 5) batch = draft.size(70'000);
+        if (batch > 300) m = 2, n = 3, k = 2;
         if (form == 2 || form == 6) m = draft.size(5'000);
         if (form == 3) m = n = k = draft.size(130);
         if (form == 7) m = n = 1;

@@ -30,10 +30,13 @@ constexpr std::array<Window, kPatterns> kWindows = {{
     {{2, 3}, {1, 3}, {1, 1}, {3, 2}},
 }};
 
-/// The window of the pattern; in some cases with so much padding that the outer windows have nothing else.
+/// The window of the pattern; in some cases with so much padding that the outer windows have nothing else, or with
+/// strides of its own, which also a window of one element may have.
 Window wide_window(const Draft& draft) {
     Window window = kWindows[draft.pattern()];
-    if (draft.level(Factor::kNumbers) % 5 != 4) return window;
+    const size_t numbers = draft.level(Factor::kNumbers) % 5;
+    if (numbers == 3) window.stride = {2, 3};
+    if (numbers != 4) return window;
     for (const size_t side : {0, 1}) window.padding[side] = window.dilation[side] * (window.kernel[side] - 1) + 1;
     return window;
 }
@@ -170,17 +173,18 @@ bool lose(Draft& draft) {
     if (p == 2) input = {2, classes, 3}, target = {2, 3};
     if (p == 3) input = {2, classes, 3, 2}, target = {2, 3, 2};
     const bool takes_probabilities = draft.row().find("label_smoothing") >= 0;
+    const size_t numbers = draft.level(Factor::kNumbers);
     draft.add("input", input);
     if (takes_probabilities && p == 4) {
         draft.add("target", input, draft.dtype(), {Fill::kRand});
     } else {
         draft.add("target", target, Dtype::int64, {Fill::kRandint, 0, static_cast<double>(classes)});
-        if (p == 5) draft.set("ignore_index", int64_t{0});
+        if (p == 5 || numbers == 3 || numbers == 4) draft.set("ignore_index", int64_t{0});
     }
     draft.add("weight", {classes}, draft.dtype(), {Fill::kUniform, 0.1, 2});
     constexpr const char* kReductions[] = {"mean", "sum", "none"};
     draft.set("reduction", std::string(kReductions[draft.level(Factor::kOther)]));
-    if (p == 6) draft.set("label_smoothing", 0.1);
+    if (p == 6 || numbers == 2 || numbers == 4) draft.set("label_smoothing", 0.1);
     return true;
 }
 

@@ -39,7 +39,7 @@ std::pair<Shape, Shape> batches(const Draft& draft) {
 
 /// P, R or M has the boundary's size.
 bool cdist(Draft& draft) {
-    const auto [batch, other] = batches(draft);
+    auto [batch, other] = batches(draft);
     const size_t form = draft.level(Factor::kForm);
     int64_t p = 7, r = 5, m = 6;
     if (form == 0 || form == 4) m = draft.size(5'000);
@@ -47,6 +47,8 @@ bool cdist(Draft& draft) {
     if (form == 2 || form == 6) p = draft.size(1'100);
     if (form == 3) p = r = m = draft.size(70);
     if (form == 7) p = r = 1;
+    // Points of one set have distances of 0; so many that these may be made of products.
+    if (draft.level(Factor::kOtherLayout) == kOneObject) p = r = std::max<int64_t>({p, r, 33}), other = batch;
     draft.add("input1", matrices(batch, p, m));
     draft.add("input2", matrices(other, r, m));
     constexpr double kOrders[] = {2, 1, 0, std::numeric_limits<double>::infinity(), 3, 0.5, 1.5};
