@@ -300,10 +300,15 @@ class HardOperator {
         constexpr double kFractions[] = {0, 0, 0, 0, -2.5, 0, 0, 0.5, 0, 0};
         constexpr size_t kFirstInteger = 8;
         const size_t chosen = draft.level(Factor::kNumbers);
-        const bool is_real = is_floating(draft.dtype()) || is_complex(draft.dtype());
+        const bool has_reals = is_floating(draft.dtype()) || is_complex(draft.dtype());
+        const bool has_floating = std::ranges::any_of(draft.made().tensors, [](const CaseTensor& tensor) {
+            return !tensor.specs.empty() && is_floating(tensor.specs.front().dtype);
+        });
         size_t position = 0;
         for (const Arg& arg : draft.row().args()) {
             if (arg.kind != ArgKind::scalar) continue;
+            // The factor of a sum of an integer tensor and a floating one may have a fraction.
+            const bool is_real = has_reals || (arg.is_factor && has_floating);
             // Several numbers of one call differ.
             const size_t at = (chosen + 3 * position++) % kNumbers;
             if (draft.made().param(arg.name) != nullptr) continue;

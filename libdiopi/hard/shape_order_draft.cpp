@@ -139,7 +139,7 @@ bool repeat(Draft& draft) {
 
 bool one_hot(Draft& draft) {
     const auto p = static_cast<int64_t>(draft.pattern());
-    const int64_t classes = 1 + p * p * 5;
+    const int64_t classes = 1 + p * p * 11;
     Shape shape = draft.shape();
     if (numel(shape) * classes > 4'000'000) return false;
     const bool counts = p % 2 == 1 && numel(shape) > 0;
