@@ -146,7 +146,7 @@ Result<AttentionSizes> AttentionSizes::of(const Call& call) {
     const bool is_stated = call.has("head_num");
     const int64_t stated = is_stated ? call.integer("head_num") : 0;
     const auto q = sides_of(query.shape, layout, stated, 0);
-    const auto k = q ? sides_of(key.shape, layout, 0, q->dim) : std::nullopt;
+    const auto k = sides_of(key.shape, layout, 0, q ? q->dim : 0);
     const std::string shapes = "q " + to_string(query.shape) + " and k " + to_string(key.shape);
     if (!q || !k) return contradiction(call, shapes + " are not in the layout " + std::string(layout));
     if (is_stated && q->heads != stated) {
