@@ -27,9 +27,8 @@ namespace {
 std::atomic<bool> counts = false;
 std::atomic<int64_t> bytes = 0;
 
-void add(int64_t size) {
-    if (counts.load(std::memory_order_relaxed)) bytes.fetch_add(size, std::memory_order_relaxed);
-}
+bool is_counting() { return counts.load(std::memory_order_relaxed); }
+void add(int64_t size) { bytes.fetch_add(size, std::memory_order_relaxed); }
 
 /// With the allocator's own number in front of the memory.
 int64_t size_of(void* memory) {
@@ -37,7 +36,7 @@ int64_t size_of(void* memory) {
 }
 
 void* given(void* memory) {
-    if (counts.load(std::memory_order_relaxed)) add(size_of(memory));
+    if (is_counting()) add(size_of(memory));
     return memory;
 }
 
@@ -66,7 +65,7 @@ int posix_memalign(void** memory, size_t alignment, size_t size) noexcept {
 }
 
 void* realloc(void* memory, size_t size) noexcept {
-    if (!counts.load(std::memory_order_relaxed)) return __libc_realloc(memory, size);
+    if (!is_counting()) return __libc_realloc(memory, size);
     const int64_t before = size_of(memory);
     void* moved = __libc_realloc(memory, size);
     const bool is_freed = moved != nullptr || size == 0;
@@ -75,7 +74,7 @@ void* realloc(void* memory, size_t size) noexcept {
 }
 
 void free(void* memory) noexcept {
-    if (counts.load(std::memory_order_relaxed)) add(-size_of(memory));
+    if (is_counting()) add(-size_of(memory));
     __libc_free(memory);
 }
 }

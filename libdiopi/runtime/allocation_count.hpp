@@ -5,10 +5,10 @@
 
 namespace diopi {
 
-/// What a program that counts them (apps/diopi/counted_malloc.cpp) offers.
+/// The counter of a program that defines malloc itself. apps/diopi/counted_malloc.cpp has one.
 struct AllocationCounter {
     void (*start)();
-    int64_t (*bytes)();  ///< less what was given out before the start
+    int64_t (*bytes)();  ///< bytes given out since the start, less those that were freed since
 };
 
 /// To be called before main.
