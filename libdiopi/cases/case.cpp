@@ -119,6 +119,7 @@ std::string Case::fingerprint() const {
     if (grad_fill != kOnesFill) {
         out += fmt::format(" gradients {} {:a} {:a}", static_cast<int>(grad_fill.fn), grad_fill.low, grad_fill.high);
     }
+    if (grad_repeats != Repeats::kNone) out += fmt::format(" gradients repeat {}", static_cast<int>(grad_repeats));
     if (four_bytes) out += " four_bytes";
     if (layout.strided || layout.wide) out += fmt::format(" strided={} wide={}", layout.strided, layout.wide);
     if (layout.host) out += " host";

@@ -96,6 +96,10 @@ struct LayoutOptions {
     bool operator==(const LayoutOptions&) const = default;
 };
 
+/// The dims along which the gradients of results repeat their elements (stride 0), as that of a sum does: none, the
+/// first or the last one that has several elements, or all.
+enum class Repeats : uint8_t { kNone, kFirst, kLast, kAll };
+
 /// The change of one argument that makes a call bad: the standard defines no result for it.
 struct BadCall {
     enum class Change : uint8_t {
@@ -147,6 +151,7 @@ struct Case {
     /// Forward outputs that get a gradient; empty means all of them.
     std::vector<int64_t> grad_outputs;
     FillSpec grad_fill = kOnesFill;  ///< fill of those gradients
+    Repeats grad_repeats = Repeats::kNone;
     /// Steps that a device configuration skips.
     std::vector<StepSkip> skipped_steps;
     bool four_bytes = false;  ///< outputs that are indices have 4 bytes instead of 8

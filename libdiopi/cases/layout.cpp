@@ -21,7 +21,7 @@ constexpr int64_t kWideExtent = int64_t{1} << 31;
 
 /// The changes that --strided makes to one tensor.
 struct View {
-    bool transposed = false, sliced = false, sliced_everywhere = false, moved = false, padded = false;
+    bool transposed = false, sliced = false, sliced_everywhere = false, moved = false, padded = false, outer = false;
 };
 
 constexpr View kViews[] = {
@@ -30,6 +30,7 @@ constexpr View kViews[] = {
     {.sliced = true, .sliced_everywhere = true},
     {.moved = true, .padded = true},
     {.transposed = true, .sliced = true, .moved = true},
+    {.outer = true},
 };
 
 /// Dims from the outermost to the innermost in memory.
@@ -79,7 +80,7 @@ View view_of(const Shape& shape, const Order& order, uint64_t salt) {
 }
 
 /// Strides of elements that follow each other in that order, `step` places apart along the innermost dim that has more
-/// than one element, or along each dim, or with padding behind each row of that dim.
+/// than one element, along the outermost one, or along each dim, or with padding behind each row of the innermost.
 Shape ordered_strides(const Shape& shape, const Order& order, const View& view) {
     Shape strides(shape.size(), 1);
     int64_t stride = 1;
@@ -96,6 +97,8 @@ Shape ordered_strides(const Shape& shape, const Order& order, const View& view) 
         if (pads && shape[d] > 1) stride = padded(stride);
         pads = pads && shape[d] == 1;
     }
+    const auto outermost = std::ranges::find_if(order, [&](size_t d) { return shape[d] > 1; });
+    if (view.outer && outermost != order.end()) strides[*outermost] *= kStep;
     return strides;
 }
 
@@ -157,6 +160,20 @@ Layout layout_of(const Arg& arg, const TensorSpec& tensor, uint64_t salt, const 
 
 Layout layout_of(const Arg& arg, const Tensor& tensor, uint64_t salt, const LayoutOptions& options) {
     return layout_of(arg, TensorSpec{tensor.shape, tensor.dtype, tensor.strides}, salt, options);
+}
+
+Shape repeating_strides(const Shape& shape, Repeats repeats) {
+    Shape once = shape;
+    const auto has_several = [](int64_t size) { return size > 1; };
+    const auto first = std::ranges::find_if(once, has_several);
+    if (repeats == Repeats::kFirst && first != once.end()) *first = 1;
+    if (repeats == Repeats::kLast && first != once.end()) *std::find_if(once.rbegin(), once.rend(), has_several) = 1;
+    if (repeats == Repeats::kAll) std::ranges::replace_if(once, has_several, 1);
+    Shape strides = contiguous_strides(once);
+    for (size_t d = 0; d < shape.size(); ++d) {
+        if (once[d] != shape[d]) strides[d] = 0;
+    }
+    return strides;
 }
 
 bool takes_vector(const Row& row) {

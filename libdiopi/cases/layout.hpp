@@ -23,8 +23,8 @@ struct Layout {
 
 /// The layout of one tensor of the argument. No two elements overlap.
 ///
-/// strided: `salt` chooses among transposed (the last two dims swapped in memory), sliced with step 2 (along every dim
-/// or the innermost), a slice of columns (moved by 3 elements, and padding behind each row), or all but the padding; a
+/// strided: `salt` chooses among transposed (the last two dims swapped in memory), sliced with step 2 (along every dim,
+/// the innermost, or the outermost), a slice of columns (moved by 3 elements, and padding behind each row), or all but the padding; a
 /// tensor that cannot be transposed is sliced, one without rows and a single element are moved. wide: the outermost dim
 /// that has 2 elements or more gets a stride that puts its last element behind 2^31 others. nhwc: the channels of an
 /// argument that the schema marks for it (`@`) are innermost, if the tensor has nhwc_min_dim dims; they precede the
@@ -37,6 +37,9 @@ struct Layout {
 /// out of the storage, and never what it has otherwise.
 [[nodiscard]] Layout layout_of(const Arg& arg, const TensorSpec& tensor, uint64_t salt, const LayoutOptions& options);
 [[nodiscard]] Layout layout_of(const Arg& arg, const Tensor& tensor, uint64_t salt, const LayoutOptions& options);
+
+/// Row-major strides with 0 along those dims.
+[[nodiscard]] Shape repeating_strides(const Shape& shape, Repeats repeats);
 
 /// Whether the function may get an output of shape (1) for a 0-dim result, like in PyTorch: a reduction.
 [[nodiscard]] bool takes_vector(const Row& row);

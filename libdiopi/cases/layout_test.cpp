@@ -44,20 +44,21 @@ TEST_CASE("without options a tensor has its own strides", "[layout]") {
     CHECK(layout_of(kImages, spec({2, 3, 4, 5}), 7, {}) == Layout{{60, 20, 5, 1}, 0, 120});
 }
 
-TEST_CASE("strided: every salt gives one of five views", "[layout]") {
+TEST_CASE("strided: every salt gives one of six views", "[layout]") {
     const Shape shape = {2, 3, 4};
     CHECK(strided(shape, 0) == Layout{{12, 1, 3}, 0, 24});
     CHECK(strided(shape, 1) == Layout{{24, 8, 2}, 0, 47});
     CHECK(strided(shape, 2) == Layout{{96, 16, 2}, 0, 135});
     CHECK(strided(shape, 3) == Layout{{72, 24, 1}, 3, 127});
     CHECK(strided(shape, 4) == Layout{{24, 2, 6}, 3, 50});
-    CHECK(strided(shape, 5) == strided(shape, 0));
+    CHECK(strided(shape, 5) == Layout{{24, 4, 1}, 0, 36});
+    CHECK(strided(shape, 6) == strided(shape, 0));
 }
 
 TEST_CASE("strided views keep elements apart and are not contiguous", "[layout]") {
     for (const Shape& shape : {Shape{7}, Shape{3, 1}, Shape{1, 5}, Shape{4, 6}, Shape{2, 1, 3}, Shape{2, 3, 4, 5},
                                Shape{1, 1, 2}, Shape{5, 1, 1}, Shape{2, 3, 1, 4, 2}}) {
-        for (uint64_t salt = 0; salt < 5; ++salt) {
+        for (uint64_t salt = 0; salt < 6; ++salt) {
             const Layout layout = strided(shape, salt);
             check_layout(shape, layout);
             CHECK((layout.offset > 0 || !is_contiguous(shape, layout.strides)));
@@ -81,6 +82,16 @@ TEST_CASE("strided: large tensors are sliced along the innermost dim only", "[la
     CHECK(strided(shape, 2) == strided(shape, 1));
     CHECK(strided(shape, 1).extent < 2 * numel(shape));
     CHECK(strided({1 << 20, 3}, 3) == Layout{{3, 1}, 3, 3 * (1 << 20) + 3});
+}
+
+TEST_CASE("repeating strides are 0 along the first or the last dim with several elements, or along all", "[layout]") {
+    const Shape shape = {1, 2, 1, 3, 1};
+    CHECK(repeating_strides(shape, Repeats::kNone) == Shape{6, 3, 3, 1, 1});
+    CHECK(repeating_strides(shape, Repeats::kFirst) == Shape{3, 0, 3, 1, 1});
+    CHECK(repeating_strides(shape, Repeats::kLast) == Shape{2, 1, 1, 0, 1});
+    CHECK(repeating_strides(shape, Repeats::kAll) == Shape{1, 0, 1, 0, 1});
+    CHECK(repeating_strides({1, 1}, Repeats::kFirst) == Shape{1, 1});
+    CHECK(repeating_strides({}, Repeats::kAll).empty());
 }
 
 TEST_CASE("wide: the last element has an offset of at least 2^31", "[layout]") {

@@ -78,6 +78,23 @@ std::vector<double> special_numbers(Dtype component, Extremes extremes, uint32_t
     return numbers;
 }
 
+/// In half of the tensors all numbers that are not finite are of one kind: a check that finds any of them may not see
+/// another one alone.
+double only_one_kind(double number, uint64_t key) {
+    constexpr double kInf = std::numeric_limits<double>::infinity();
+    if (std::isfinite(number)) return number;
+    switch (key % 6) {
+        case 3:
+            return std::numeric_limits<double>::quiet_NaN();
+        case 4:
+            return kInf;
+        case 5:
+            return -kInf;
+        default:
+            return number;
+    }
+}
+
 std::vector<int64_t> special_integers(Dtype component) {
     if (is_unsigned(component)) {
         // The largest uint64 is -1 as int64; storing wraps it back.
@@ -148,7 +165,7 @@ void fill_special(const FillTarget& target, uint64_t key, Extremes extremes) {
         const auto pick = [&](const auto& list) { return list[static_cast<size_t>(number) % list.size()]; };
         std::byte* to = target.bytes + at * step;
         if (is_floating(target.component)) {
-            const double value = pick(special_numbers(target.component, extremes, word));
+            const double value = only_one_kind(pick(special_numbers(target.component, extremes, word)), key);
             store(target.component, std::span<const double>(&value, 1), to);
         } else {
             const int64_t value = pick(special_integers(target.component));

@@ -1,10 +1,14 @@
 #include "check/distribution.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
 #include <cstdio>
+#include <numeric>
+#include <span>
 #include <vector>
 
 #include "check/judge.hpp"
@@ -594,6 +598,37 @@ DistributionCheck check_dropped_sums(std::span<const DroppedSum> sums, double p)
     return check;
 }
 
+namespace {
+
+/// The logarithm of the probability that a row with these weights gives these numbers of categories in this order.
+double log_probability(std::span<const double> drawn, std::span<const double> weights, bool replacement) {
+    double left = std::accumulate(weights.begin(), weights.end(), 0.0), log_p = 0;
+    for (const double category : drawn) {
+        const double weight = weights[static_cast<size_t>(category)];
+        log_p += std::log(weight / left);
+        if (!replacement) left = std::max(left - weight, weight);
+    }
+    return log_p;
+}
+
+/// Rows of equal weights do not draw the same numbers.
+void check_rows_differ(const Sample& drawn, const Sample& share, int64_t samples, int64_t categories, bool replacement,
+                       DistributionCheck& check) {
+    const auto first = std::span(drawn.values, static_cast<size_t>(samples));
+    const auto weights = std::span(share.values, static_cast<size_t>(categories));
+    for (int64_t r = 1; r < check.n / samples && check.passed; ++r) {
+        const auto other = std::span(drawn.values + r * samples, static_cast<size_t>(samples));
+        const auto others = std::span(share.values + r * categories, static_cast<size_t>(categories));
+        if (!std::ranges::equal(first, other) || !std::ranges::equal(weights, others)) continue;
+        const double p = std::exp(log_probability(first, weights, replacement));
+        if (p >= kLeastPValue) return;
+        check.p_value = p;
+        fail(check, fmt::format("rows 0 and {} have the same weights, and drew the same {} numbers", r, samples));
+    }
+}
+
+}  // namespace
+
 DistributionCheck check_categorical(const Tensor& actual, const Tensor& weights, bool replacement) {
     DistributionCheck check;
     check.n = actual.numel();
@@ -631,6 +666,7 @@ DistributionCheck check_categorical(const Tensor& actual, const Tensor& weights,
         chi_square += row.chi_square;
         freedom += row.freedom;
     }
+    if (check.passed) check_rows_differ(drawn, share, samples, categories, replacement, check);
     if (!check.passed) return check;
     Tensor places = make_host_tensor({std::ssize(first)}, Dtype::float64);
     std::ranges::copy(first, places.data_as<double>());

@@ -62,6 +62,7 @@ struct Dropout {
 [[nodiscard]] DistributionCheck check_dropout(const Dropout& dropout);
 
 /// Rows of numbers of categories, drawn in proportion to the row of weights; without `replacement` none twice.
+/// Rows of equal weights draw other numbers.
 [[nodiscard]] DistributionCheck check_categorical(const Tensor& actual, const Tensor& weights, bool replacement);
 
 /// Independent sums of numbers that are each dropped with probability p, the others divided by 1 - p, with the mean and

@@ -276,6 +276,18 @@ TEST_CASE("numbers of categories follow the weights, and come once without repla
     const Tensor share = rounded_to(Dtype::float32, {4}, weights);
     CHECK(check_categorical(tensor_of({1000}, Dtype::int64, drawn), share, true).passed);
     CHECK_FALSE(check_categorical(tensor_of({1000}, Dtype::int64, even), share, true).passed);
+    const auto rows = [&](std::vector<int64_t> numbers, std::vector<double> second_weights, bool replacement) {
+        std::vector<double> both = weights;
+        both.insert(both.end(), second_weights.begin(), second_weights.end());
+        const int64_t samples = std::ssize(numbers);
+        numbers.insert(numbers.end(), numbers.begin(), numbers.end());
+        return check_categorical(tensor_of({2, samples}, Dtype::int64, numbers), rounded_to(Dtype::float32, {2, 4}, both),
+                                 replacement);
+    };
+    const std::vector<int64_t> few(drawn.begin(), drawn.begin() + 40);
+    CHECK(rows(few, {1, 0, 3, 4.5}, true).passed);
+    CHECK_THAT(rows(few, weights, true).reason, Catch::Contains("rows 0 and 1 have the same weights"));
+    CHECK(rows({3, 0, 2}, weights, false).passed);  // as likely as one of twenty
     const auto once = [&](const std::vector<int64_t>& numbers) {
         return check_categorical(tensor_of({3}, Dtype::int64, numbers), share, false).passed;
     };

@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 
+#include "cases/layout.hpp"
 #include "cases/plan.hpp"
 #include "cases/variant.hpp"
 #include "core/format.hpp"
@@ -123,6 +124,7 @@ class HardOperator {
         Draft draft(row, dtype, combination, kSizes);
         if (!shape_draft(draft)) return {};
         set_numbers(draft);
+        widen_output(draft);
         const std::vector<CaseTensor> plain_tensors = draft.made().tensors;
         const bool converts = is_converted(draft, dtype);
         lay_out(draft, number);
@@ -133,6 +135,10 @@ class HardOperator {
         made.index = number;
         made.varied = true;
         made.grad_fill = gradient_fill(draft);
+        if (draft.level(Factor::kLayout) == 0 && number % 3 == 2) {
+            constexpr std::array kRepeated = {Repeats::kAll, Repeats::kLast, Repeats::kFirst};
+            made.grad_repeats = kRepeated[static_cast<size_t>(number / 3) % kRepeated.size()];
+        }
         const auto has = [&](Variant variant, std::string_view overload) {
             return std::ranges::any_of(rows_of(op_), [&](const Row* each) {
                 return each->variant == variant && each->overload == overload && each->rule != ShapeRule::unknown;
@@ -166,6 +172,7 @@ class HardOperator {
             {"size", std::to_string(kSizes[of(Factor::kSize)])},
             {"form", kForms[of(Factor::kForm)]},
             {"layout", made.layout.results   ? "results turned"
+                       : made.backward && made.grad_repeats != Repeats::kNone ? "gradients repeat"
                        : first_repeats(made) ? "first repeats"
                                              : kLayouts[of(Factor::kLayout)]},
             {"values", (is_real ? kRealValues : kWholeValues)[of(Factor::kValues)]}};
@@ -189,6 +196,7 @@ class HardOperator {
             triples.push_back(triple_of(Factor::kDtype, choice, Factor::kNumbers));
         }
         triples.push_back(triple_of(Factor::kPattern, Factor::kLayout, Factor::kValues));
+        triples.push_back(triple_of(Factor::kForm, Factor::kPattern, Factor::kNumbers));
         if (rows_.size() < 2) return triples;
         triples.push_back(triple_of(Factor::kRow, Factor::kOther, Factor::kValues));
         triples.push_back(triple_of(Factor::kRow, Factor::kOther, Factor::kNumbers));
@@ -246,6 +254,7 @@ class HardOperator {
             Draft draft(row, dtype, other, kSizes);
             if (!shape_draft(draft)) continue;
             set_numbers(draft);
+            widen_output(draft);
             if (draft.made().tensors != tensors) continue;
             const auto& params = draft.made().params;
             const auto missing = [](const auto& some, const auto& others) {
@@ -346,6 +355,16 @@ class HardOperator {
         }
     }
 
+    /// In a third of the cases the output has the next wider dtype, if the row says that it may.
+    static void widen_output(Draft& draft) {
+        const bool may_be_wider = std::ranges::any_of(draft.row().args(), &Arg::may_be_wider);
+        if (!may_be_wider || draft.level(Factor::kOther) != 2) return;
+        const Dtype own = draft.dtype();
+        if (is_floating(own) && own != Dtype::float64) {
+            draft.set_hint("dtype", std::string(name(is_half(own) ? Dtype::float32 : Dtype::float64)));
+        }
+    }
+
     static void transpose(CaseTensor& tensor) {
         for (TensorSpec& spec : tensor.specs) {
             const size_t rank = spec.shape.size();
@@ -357,10 +376,14 @@ class HardOperator {
         }
     }
 
-    static void step(CaseTensor& tensor) {
+    /// Every second element, or every second one of the first dim that has several: every second sample of a batch.
+    static void step(CaseTensor& tensor, bool is_outer) {
         for (TensorSpec& spec : tensor.specs) {
             spec.strides = contiguous_strides(spec.shape);
-            for (int64_t& stride : spec.strides) stride *= 2;
+            for (size_t d = 0; d < spec.shape.size(); ++d) {
+                spec.strides[d] *= 2;
+                if (is_outer && spec.shape[d] > 1) break;
+            }
         }
     }
 
@@ -387,24 +410,12 @@ class HardOperator {
         }
     }
 
-    /// Repeats the elements along the first or the last dim that has several.
-    static void repeat(CaseTensor& tensor, bool is_inner) {
-        for (TensorSpec& spec : tensor.specs) {
-            std::vector<size_t> several;
-            for (size_t d = 0; d < spec.shape.size(); ++d) {
-                if (spec.shape[d] > 1) several.push_back(d);
-            }
-            spec.strides = contiguous_strides(spec.shape);
-            if (several.empty()) continue;
-            const size_t repeated = is_inner ? several.back() : several.front();
-            Shape once = spec.shape;
-            once[repeated] = 1;
-            spec.strides = contiguous_strides(once);
-            spec.strides[repeated] = 0;
-        }
+    static void repeat(CaseTensor& tensor, Repeats repeats) {
+        for (TensorSpec& spec : tensor.specs) spec.strides = repeating_strides(spec.shape, repeats);
     }
 
-    /// The results have a layout of their own in a third of the cases whose first tensor has the plain one.
+    /// The results have a layout of their own in a third of the cases whose first tensor has the plain one, and their
+    /// gradients in another third.
     static void lay_out(Draft& draft, int64_t number) {
         LayoutOptions& all = draft.made().layout;
         all.results = draft.level(Factor::kLayout) == 0 && number % 3 == 1;
@@ -419,7 +430,7 @@ class HardOperator {
                 transpose(first);
                 break;
             case 2:
-                step(first);
+                step(first, draft.level(Factor::kNumbers) % 2 == 1);
                 break;
             case 3:
                 turn(first);
@@ -442,19 +453,19 @@ class HardOperator {
             case 1:
                 return transpose(last);
             case 2:
-                return step(last);
+                return step(last, draft.level(Factor::kNumbers) % 2 == 1);
             case kRepeats: {
                 // No two elements of a tensor that is written may be one, nor of one whose values the draft states.
                 const auto may_repeat = [&](const CaseTensor& tensor) {
                     return !is_written(tensor) && !tensor.absent && tensor.fill.fn != Fill::kValue;
                 };
                 if (!may_repeat(last)) return;
-                const bool is_inner = draft.level(Factor::kNumbers) % 2 == 1;
-                repeat(last, is_inner);
+                const Repeats repeats = draft.level(Factor::kNumbers) % 2 == 1 ? Repeats::kLast : Repeats::kFirst;
+                repeat(last, repeats);
                 // Or both in the same way.
                 const bool are_alike = first.specs.size() == 1 && last.specs.size() == 1 &&
                                        first.specs[0].shape == last.specs[0].shape && may_repeat(first);
-                if (are_alike && draft.level(Factor::kOther) == 0) repeat(first, is_inner);
+                if (are_alike && draft.level(Factor::kOther) == 0) repeat(first, repeats);
                 return;
             }
             case kOneObject: {
@@ -503,6 +514,8 @@ class HardOperator {
                 // Powers of integers wrap; int32 holds the exponents below that one.
                 const auto first = static_cast<double>(dtype == Dtype::int64 ? kLargeExponent : kLargeExponent - 100);
                 tensor.fill = {Fill::kRandint, first, first + 100};
+            } else if (arg.is_exponent && has_negative_exponents(draft, dtype)) {
+                tensor.fill = {Fill::kRandint, -4, 5};
             } else if (!is_real && (arg.is_divisor || arg.is_exponent)) {
                 // Not 0, and not so large that every quotient is 0 or every power overflows. The least integer has no
                 // quotient with -1.
@@ -524,6 +537,14 @@ class HardOperator {
         const bool is_large = draft.level(Factor::kValues) == 4 || draft.level(Factor::kValues) == 12;
         const bool is_wide = dtype == Dtype::int64 || dtype == Dtype::int32;
         return is_large && is_wide && is_integer(draft.dtype()) && !has_fraction(draft);
+    }
+
+    /// Whether a tensor of exponents beside small integers has negative ones. Their powers are 1, -1 or 0.
+    static bool has_negative_exponents(const Draft& draft, Dtype dtype) {
+        constexpr size_t kNearZero = 6;
+        const auto is_small = [](Dtype each) { return is_integer(each) && !is_unsigned(each); };
+        return draft.level(Factor::kValues) == kNearZero && is_small(dtype) && is_small(draft.dtype()) &&
+               draft.made().tensors.size() == 2;
     }
 
     /// Gradients of every size where the values of the tensors are near 1: results are linear in them, and stay finite.

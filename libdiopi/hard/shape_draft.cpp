@@ -83,17 +83,27 @@ Shape narrowed(const Shape& wide, size_t pattern) {
     }
 }
 
-/// Operands that broadcast: all of one shape, the others to the first, or (an outer product) each to the result.
+/// Which operands have the shape that broadcasts, as bits: all but the first one, or another choice of them. At least
+/// one has the result's shape.
+uint32_t narrow_operands(const Draft& draft) {
+    constexpr uint32_t kChosen[] = {0b110, 0b001, 0b001, 0b010, 0b100, 0b110, 0b101, 0b011, 0b001, 0b110};
+    const auto operands = std::ranges::count_if(
+        draft.row().args(), [](const Arg& arg) { return arg.is_tensor() && !arg.is_output && !arg.has_meaning; });
+    const uint32_t all = (1u << operands) - 1, chosen = kChosen[draft.level(Factor::kNumbers)] & all;
+    return chosen == all || chosen == 0 ? all & ~1u : chosen;
+}
+
+/// Operands that broadcast: all of one shape, some to the others, or (an outer product) each to the result.
 bool broadcast(Draft& draft) {
     const Shape wide = draft.shape();
     const size_t pattern = draft.pattern();
-    bool is_first = true;
+    const uint32_t narrow = narrow_operands(draft);
+    uint32_t operand = 0;
     for (const Arg& arg : draft.row().args()) {
         if (arg.is_output || !arg.is_tensor()) continue;
-        Shape shape = is_first ? wide : narrowed(wide, pattern);
-        if (is_first && pattern == 7 && wide.size() >= 2) shape.back() = 1;
-        if (!is_first && pattern == 7 && wide.size() >= 2) shape.front() = 1;
-        is_first = false;
+        const bool is_first = operand == 0, is_narrow = (narrow >> operand++ & 1u) != 0;
+        Shape shape = is_narrow ? narrowed(wide, pattern) : wide;
+        if (pattern == 7 && wide.size() >= 2) (is_first ? shape.back() : shape.front()) = 1;
         if (arg.influence == Influence::shape) {
             // Any byte but 0 is true.
             const bool is_byte = arg.takes_bytes && draft.level(Factor::kOther) == 2;

@@ -140,7 +140,7 @@ bool has_mask(const Along& a) { return a.p == 3 || a.p == 4 || a.p == 7; }
 
 /// The shapes of the index tensors of a pattern without a mask, for a shape of at least three dims: one for each dim,
 /// absent where the others leave it.
-std::vector<std::optional<Shape>> index_shapes(const Along& a, bool begins_with_number) {
+std::vector<std::optional<Shape>> index_shapes(const Along& a, size_t other) {
     const size_t rank = a.shape.size();
     std::vector<std::optional<Shape>> along(rank);
     switch (a.p) {
@@ -151,8 +151,8 @@ std::vector<std::optional<Shape>> index_shapes(const Along& a, bool begins_with_
             along.back() = Shape{2, 3};
             break;
         case 2:
-            along[0] = Shape{4, 1};
-            along[1] = Shape{3};
+            along[0] = other == 1 ? Shape{5} : Shape{4, 1};
+            along[1] = other == 1 ? Shape{5} : Shape{3};
             break;
         case 5:
             along.front() = Shape{3};
@@ -163,7 +163,7 @@ std::vector<std::optional<Shape>> index_shapes(const Along& a, bool begins_with_
             // an index tensor with one between them.
             along.back() = Shape{};
             if (rank > 3) along = {std::nullopt, Shape{3}, std::nullopt, Shape{2, 1}};
-            if (begins_with_number) along = {Shape{}, std::nullopt, Shape{3}};
+            if (other == 1) along = {Shape{}, std::nullopt, Shape{3}};
             along.resize(rank);
             break;
     }
@@ -174,9 +174,6 @@ std::vector<std::optional<Shape>> index_shapes(const Along& a, bool begins_with_
     }
     return along;
 }
-
-/// Whether a number along the first dim stands before a whole dim and an index tensor.
-bool begins_with_number(const Draft& draft) { return draft.level(Factor::kOther) == 1; }
 
 /// A mask of the first two dims, and as many numbers along the third one as elements are true.
 void add_mask_and_numbers(Draft& draft, const Along& a) {
@@ -201,7 +198,7 @@ void add_indices(Draft& draft, const Along& a) {
         const bool is_byte = a.p == 7 && draft.row().find("values") < 0;
         return draft.add_element("indices", std::move(mask), is_byte ? Dtype::uint8 : Dtype::boolean, {Fill::kMask});
     }
-    std::vector<std::optional<Shape>> along = index_shapes(a, begins_with_number(draft));
+    std::vector<std::optional<Shape>> along = index_shapes(a, other);
     for (size_t dim = 0; dim < along.size(); ++dim) {
         const int64_t size = std::max<int64_t>(a.shape[dim], 1);
         // In some calls both.
@@ -215,7 +212,7 @@ void add_indices(Draft& draft, const Along& a) {
 Shape indexed_shape(const Draft& draft, const Along& a) {
     Shape own, left;
     size_t first = a.shape.size(), last = 0, count = 0;
-    const std::vector<std::optional<Shape>> along = index_shapes(a, begins_with_number(draft));
+    const std::vector<std::optional<Shape>> along = index_shapes(a, draft.level(Factor::kOther));
     for (size_t dim = 0; dim < along.size(); ++dim) {
         if (!along[dim]) {
             left.push_back(a.shape[dim]);

@@ -35,10 +35,13 @@ bool begins_with_zeros(const Draft& draft) { return draft.level(Factor::kNumbers
 
 bool shape_optim_draft(Draft& draft) {
     const size_t p = draft.pattern();
+    constexpr double kRates[] = {0.1, 0.001, 1, 0}, kInfinity = std::numeric_limits<double>::infinity();
+    constexpr double kOrders[] = {2, 1, 0, 3.5, -1, 0.5, kInfinity, -kInfinity};
+    const double order = kOrders[p % std::size(kOrders)];
     // A tensor without elements has not all norms.
-    const bool is_norm = draft.row().rule == ShapeRule::listed_norms;
-    std::vector<Shape> shapes = {draft.shape(), {}, {7, 3}, is_norm ? Shape{5} : Shape{2, 0}, {1}};
-    if (is_norm && numel(shapes[0]) == 0) return false;
+    const bool takes_empty = draft.row().rule != ShapeRule::listed_norms || (order >= 0 && order < kInfinity);
+    std::vector<Shape> shapes = {draft.shape(), {}, {7, 3}, takes_empty ? Shape{2, 0} : Shape{5}, {1}};
+    if (!takes_empty && numel(shapes[0]) == 0) return false;
     // As many as a launch takes at once, and more.
     constexpr size_t kCounts[] = {17, 65, 130};
     const size_t few = 1 + p % shapes.size(), count = p < 5 ? few : kCounts[p - 5];
@@ -56,16 +59,14 @@ bool shape_optim_draft(Draft& draft) {
                               is_zero ? FillSpec{Fill::kZeros} : fill_of(arg, counts_steps));
         }
     }
-    constexpr double kRates[] = {0.1, 0.001, 1, 0}, kInfinity = std::numeric_limits<double>::infinity();
-    constexpr double kOrders[] = {2, 1, 0, 3.5, -1, 0.5, kInfinity, -kInfinity};
     draft.set("lr", kRates[p % 4]);
     set_decay_of_moments(draft);
     draft.set("weight_decay", p % 3 == 0 ? 0.0 : 0.01);
     draft.set("amsgrad", p % 2 == 1 && !is_absent);
     draft.set("maximize", p == 2 || p == 5);
     draft.set("max_norm", kRates[p % 4]);
-    draft.set("norm_type", kOrders[p % std::size(kOrders)]);
-    draft.set("ord", kOrders[p % std::size(kOrders)]);
+    draft.set("norm_type", order);
+    draft.set("ord", order);
     if (draft.row().find("error_if_nonfinite") >= 0 && p % 3 == 1) {
         constexpr double kNotFinite[] = {std::numeric_limits<double>::infinity(),
                                          std::numeric_limits<double>::quiet_NaN()};

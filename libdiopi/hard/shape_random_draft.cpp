@@ -25,12 +25,13 @@ void set_range(Draft& draft) {
     draft.set("to", kTo[chosen % std::size(kTo)]);
 }
 
-/// Numbers of categories; the weights of a row are not all 0.
+/// Numbers of categories; the weights of a row are not all 0. Rows of equal weights do not give equal samples.
 bool choose_categories(Draft& draft) {
     const int64_t categories = 1 + draft.size(300), rows = 1 + static_cast<int64_t>(draft.pattern());
     const bool replaces = draft.level(Factor::kOther) % 2 == 0;
     const bool is_vector = draft.level(Factor::kForm) % 2 == 0;
-    draft.add("input", is_vector ? Shape{categories} : Shape{rows, categories}, draft.dtype(), {Fill::kPositive});
+    draft.add("input", is_vector ? Shape{categories} : Shape{rows, categories}, draft.dtype(),
+              rows % 3 == 0 ? kOnesFill : FillSpec{Fill::kPositive});
     draft.set("num_samples", replaces ? draft.size(2000) + 1 : 1 + draft.size(5'000) % categories);
     draft.set("replacement", replaces);
     return true;

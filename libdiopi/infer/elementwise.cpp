@@ -95,9 +95,10 @@ bool can_cast(Dtype from, Dtype to) {
     return from == Dtype::boolean || to != Dtype::boolean;
 }
 
-Specs same(Call& call, const ResultHints&) {
+Specs same(Call& call, const ResultHints& hints) {
     const Tensor& input = *call.tensor("input");
-    return one(call, "out", {input.shape, input.dtype, {}});
+    const bool may_be_wider = call.row->args().front().may_be_wider;
+    return one(call, "out", {input.shape, may_be_wider ? hints.dtype.value_or(input.dtype) : input.dtype, {}});
 }
 
 /// A complex number becomes a real one: a part of it, or its modulus.

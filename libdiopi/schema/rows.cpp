@@ -146,6 +146,8 @@ constexpr void take_role(std::string_view& text, ParsedArg& parsed) {
     const std::string_view word = take_until(text, ":(#=");
     if (word == "unread") {
         arg.reading = Reading::nothing;
+    } else if (word == "wider") {
+        arg.may_be_wider = true;
     } else if (word == "unwritten") {
         arg.unwritten = true;
     } else if (word == "factor" || word == "minus") {
@@ -234,6 +236,7 @@ constexpr ParsedArg parse_arg(std::string_view text, ArgKind kind) {
     arg.standard = text;
     if (!arg.has_default && !text.empty()) throw "marks in another order than & ? ! @ % ^ : # =";
     arg.is_output = (kind == ArgKind::tensor || kind == ArgKind::tensors) && !arg.is_inout;
+    if (arg.may_be_wider && !arg.is_output) throw "only an output can be wider";
     if (arg.is_output && arg.reading != Reading::all) throw "an output that is said to be read";
     if (arg.unwritten && !arg.is_inout) throw "only an in-out argument can be unwritten";
     return parsed;

@@ -44,8 +44,11 @@
 /// :may_be(x)      an output that may be the tensor `x`
 /// :negated        a bool of which the case states the contrary, under the alias
 /// :errs           a bool that asks for an error where the values allow no result; in-out arguments then stay as they
-/// are :row_of(x)      the number of a row of `x`; a negative one of a case counts from the back :one_for_each(n)
+///                 are
+/// :row_of(x)      the number of a row of `x`; a negative one of a case counts from the back
+/// :one_for_each(n)
 ///                 a list of generators: as many as the number `n` says
+/// :wider          an output that may have a wider dtype than the result's usual one; then the function computes in it
 /// :tokens         tokens, lengths or counts, no operands and no indices: any number may stand among them
 /// :shape_of(x)    backward: the shape of the forward argument `x`; an integer is its first size,
 ///                 and the size of dim 1 for :shape_of(x.1)
@@ -236,6 +239,7 @@ struct Arg {
     bool is_bound = false;        ///< a number that limits elements
     bool is_listed = false;       ///< a tensor of int32 that cases write as a list
     bool has_tokens = false;      ///< tokens, lengths or counts: any number may stand among them
+    bool may_be_wider = false;    ///< an output: of a wider dtype, which is then that of the computation
     bool takes_bytes = false;     ///< of one that chooses elements: uint8 beside bool
     bool names_dims = false;
     Influence influence = Influence::both;

@@ -54,6 +54,7 @@ std::vector<Edit> layout_edits(const Case&) {
             [](Case& c) { return std::exchange(c.layout.host, false); },
             [](Case& c) { return std::exchange(c.layout.unaligned, false); },
             [](Case& c) { return std::exchange(c.layout.results, false); },
+            [](Case& c) { return std::exchange(c.grad_repeats, Repeats::kNone) != Repeats::kNone; },
             [](Case& c) {
                 bool any = false;
                 for (CaseTensor& tensor : c.tensors) any |= !std::exchange(tensor.same_as, {}).empty();

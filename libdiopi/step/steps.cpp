@@ -8,6 +8,7 @@
 
 #include "call/tensors.hpp"
 #include "cases/draw.hpp"
+#include "cases/layout.hpp"
 #include "cases/recorded_call.hpp"
 #include "core/convert.hpp"
 #include "core/format.hpp"
@@ -256,6 +257,9 @@ Result<TensorPtr> CaseSteps::incoming_gradient(const IncomingGradient& incoming,
     gradient.name = arg.answers_to("grad_output") ? "grad_output" : arg.name;
     gradient.specs = {spec};
     gradient.fill = case_->grad_fill;
+    if (case_->grad_repeats != Repeats::kNone) {
+        gradient.specs.front().strides = repeating_strides(spec.shape, case_->grad_repeats);
+    }
     const Fill varied = case_->tensors.empty() ? Fill::kOnes : case_->tensors.front().fill.fn;
     const bool as_varied = case_->varied && std::ranges::find(kGradientFills, varied) != std::end(kGradientFills);
     if (as_varied) gradient.fill = {varied};

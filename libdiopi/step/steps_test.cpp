@@ -59,6 +59,22 @@ TEST_CASE("the incoming gradient is all ones unless the case has another fill", 
     CHECK(std::ranges::all_of(ranged.incoming, [](double x) { return x >= 5 && x < 6; }));
 }
 
+TEST_CASE("the incoming gradient repeats its elements if the case says so", "[step][gradient]") {
+    Case c = softmax_case({Fill::kRandn});
+    const auto strides = [&](Repeats repeats) {
+        c.grad_repeats = repeats;
+        auto steps = CaseSteps::create(c, 0, nullptr);
+        REQUIRE(steps.ok());
+        REQUIRE((*steps)->plan("forward").ok());
+        const auto step = (*steps)->plan("backward");
+        REQUIRE(step.ok());
+        return step->call.tensor("grad_output")->strides;
+    };
+    CHECK(strides(Repeats::kNone) == Shape{5, 1});
+    CHECK(strides(Repeats::kFirst) == Shape{0, 1});
+    CHECK(strides(Repeats::kAll) == Shape{0, 0});
+}
+
 TEST_CASE("another call is consistent unless it has a saved result of the step's own options", "[step]") {
     const auto is_consistent = [](Case c, const Param& other) {
         c.tensors[0].requires_grad = c.backward = true;

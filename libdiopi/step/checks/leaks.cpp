@@ -33,7 +33,7 @@ constexpr double kPromptCall_s = 1e-3;
 constexpr double kQuickCall_s = 50e-6;
 constexpr double kSlowCall_s = 0.02;
 constexpr int64_t kMuch = 64 << 10;
-/// A slow call is repeated when it kept much, which no cache for small pieces does: few calls tell.
+/// Where all calls are slow, they are repeated because one kept much, which no cache for small pieces does: few tell.
 constexpr int kSlowWindowCalls = 2;
 
 int64_t elements_of(const Call& call) {
@@ -103,10 +103,11 @@ class LeakCheck final : public StepCheck {
         setup_.context().release();
         const int64_t before = bytes_held();
         double fastest_s = attempt.seconds;
-        const int quick_calls = counts_exactly() ? kCountedWindowCalls : kWindowCalls;
-        const int calls = fastest_s < kSlowCall_s ? quick_calls : kSlowWindowCalls;
-        for (int i = 0; i < calls; ++i) {
-            if (!worth_it && i == kTimedCalls && fastest_s > kPromptCall_s) return 0;
+        const int most_calls = counts_exactly() ? kCountedWindowCalls : kWindowCalls;
+        int calls = 0;
+        for (; calls < most_calls; ++calls) {
+            if (!worth_it && calls == kTimedCalls && fastest_s > kPromptCall_s) return 0;
+            if (calls == kSlowWindowCalls && fastest_s >= kSlowCall_s) break;
             if (Status s = setup_.attempts.repeat(attempt); !s.ok()) return s.error();
             fastest_s = std::min(fastest_s, attempt.seconds);
             setup_.context().release();
