@@ -394,7 +394,7 @@ diopiError_t sum(std::string_view op, const View& out, const View& in, ShapeView
     const double divisor = mean ? std::max(1.0, static_cast<double>(plan.count)) : 0.0;
     if (is_complex(in.dtype)) {
         run<Complex, Complex>(plan, out, in, Dtype::complex128, Dtype::complex128, divisor);
-    } else if (in.dtype == Dtype::float64 || (mean && !is_floating(in.dtype))) {
+    } else if (in.dtype == Dtype::float64 || out.dtype == Dtype::float64 || (mean && !is_floating(in.dtype))) {
         run<double, double>(plan, out, in, Dtype::float64, Dtype::float64, divisor);
     } else if (in.dtype == Dtype::bfloat16) {
         run<Bfloat16, double>(plan, out, in, Dtype::bfloat16, Dtype::float64, divisor);

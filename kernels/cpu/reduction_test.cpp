@@ -129,6 +129,16 @@ TEST_CASE("half types add up in a wider type", "[cpu][reduction]") {
     }
 }
 
+TEST_CASE("a sum of float32 to float64 is formed in float64", "[cpu][reduction]") {
+    const auto in = random({130, 65}, Dtype::float32, 3);
+    for (const Shape& dims : {Shape{}, Shape{0}, Shape{1}}) {
+        const auto out = unwritten(reduced_shape(in, dims, false), Dtype::float64);
+        REQUIRE(sum(out, in, dims) == diopiSuccess);
+        const Values expected = naive_sum(in, dims), got = values(out);
+        for (size_t i = 0; i < expected.size(); ++i) CHECK(got[i] == Approx(expected[i]).epsilon(1e-12).margin(1e-12));
+    }
+}
+
 TEST_CASE("sums over no elements are 0, means NaN, and results without elements are nothing", "[cpu][reduction]") {
     const auto in = blank(Dtype::float32, {16, 0, 9});
     const auto total = blank(Dtype::float32, {});

@@ -544,7 +544,7 @@ class HardOperator {
         constexpr size_t kNearZero = 6;
         const auto is_small = [](Dtype each) { return is_integer(each) && !is_unsigned(each); };
         return draft.level(Factor::kValues) == kNearZero && is_small(dtype) && is_small(draft.dtype()) &&
-               draft.made().tensors.size() == 2;
+               draft.made().tensors.size() <= 2;
     }
 
     /// Gradients of every size where the values of the tensors are near 1: results are linear in them, and stay finite.
