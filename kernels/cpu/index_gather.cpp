@@ -90,10 +90,17 @@ diopiError_t gather(diopiContextHandle_t ctx, std::string_view op, diopiTensorHa
     return diopiSuccess;
 }
 
-/// A dense copy of a tensor in the type that it is computed in, or the tensor itself.
-diopiError_t in_compute_type(diopiContextHandle_t ctx, const View& tensor, View& made) {
+/// From so many terms on one place may get so many that a sum in float32 loses too much.
+constexpr int64_t kManyTerms = 1 << 14;
+
+/// The dtype that a sum of so many terms of `dtype` is formed in.
+Dtype sum_dtype(Dtype dtype, int64_t terms) {
+    return terms >= kManyTerms && is_floating(dtype) ? Dtype::float64 : wide(dtype);
+}
+
+/// A dense copy of a tensor in another dtype, or the tensor itself.
+diopiError_t in_dtype(diopiContextHandle_t ctx, const View& tensor, Dtype dtype, View& made) {
     made = tensor;
-    const Dtype dtype = wide(tensor.dtype);
     if (tensor.dtype == dtype) return diopiSuccess;
     const diopiError_t error = require(ctx, tensor.shape, dtype, made);
     if (error == diopiSuccess) copy(tensor, made);
@@ -113,19 +120,23 @@ diopiError_t gather_backward(diopiContextHandle_t ctx, std::string_view op, diop
     if (error != diopiSuccess) return error;
     View sums, terms;
     Walk walk;
-    error = in_compute_type(ctx, y, sums);
-    if (error == diopiSuccess) error = in_compute_type(ctx, g, terms);
+    error = in_dtype(ctx, y, sum_dtype(y.dtype, at.numel), sums);
+    if (error == diopiSuccess) error = in_dtype(ctx, g, wide(g.dtype), terms);
     if (error == diopiSuccess) error = make_walk(ctx, op, at, terms, sums, d, walk);
     if (error != diopiSuccess) return error;
     fill(sums, {diopi_dtype_float64, {.fval = 0}});
-    const auto add = [&]<class T>() {
-        walk.for_each(false,
-                      [to = sums.as<T>(), from = terms.as<const T>()](int64_t a, int64_t b) { to[b] += from[a]; });
+    const auto add = [&]<class Sum, class Term>() {
+        walk.for_each(false, [to = sums.as<Sum>(), from = terms.as<const Term>()](int64_t a, int64_t b) {
+            to[b] += static_cast<Sum>(from[a]);
+        });
     };
-    if (sums.dtype == Dtype::float64)
-        add.operator()<double>();
-    else
-        add.operator()<float>();
+    if (terms.dtype == Dtype::float64) {
+        add.operator()<double, double>();
+    } else if (sums.dtype == Dtype::float64) {
+        add.operator()<double, float>();
+    } else {
+        add.operator()<float, float>();
+    }
     if (sums.data != y.data) copy(sums, y);
     return diopiSuccess;
 }
@@ -155,8 +166,9 @@ diopiError_t scatter_into(diopiContextHandle_t ctx, std::string_view op, const V
         return diopiSuccess;
     }
     View sums, terms;
-    error = in_compute_type(ctx, y, sums);
-    if (error == diopiSuccess) error = in_compute_type(ctx, x, terms);
+    const Dtype dtype = scatter == Scatter::add ? sum_dtype(y.dtype, index.numel) : wide(y.dtype);
+    error = in_dtype(ctx, y, dtype, sums);
+    if (error == diopiSuccess) error = in_dtype(ctx, x, dtype, terms);
     if (error == diopiSuccess) error = make_walk(ctx, op, index, terms, sums, dim, walk);
     if (error != diopiSuccess) return error;
     error = with_wrapping_type(sums.dtype, [&]<class T>() {

@@ -85,16 +85,28 @@ bool may_leave_range(int64_t n, const At& at) {
     return above >= highest || (below <= lowest && above > 0);
 }
 
+/// No product of some of the factors overflows or underflows.
 double product_of(double, const Groups& groups, int64_t r, const std::vector<double>& x) {
     double product = 1;
-    for (int64_t k = 0; k < groups.size(); ++k) product *= x[static_cast<size_t>(groups.place(r, k))];
-    return product;
+    int64_t exponent = 0;
+    const auto scale = [&] {
+        int moved = 0;
+        product = std::frexp(product, &moved);
+        exponent += moved;
+    };
+    for (int64_t k = 0; k < groups.size(); ++k) {
+        int moved = 0;
+        product *= std::frexp(x[static_cast<size_t>(groups.place(r, k))], &moved);
+        exponent += moved;
+        scale();
+    }
+    return std::ldexp(product, static_cast<int>(std::clamp<int64_t>(exponent, -10'000, 10'000)));
 }
 Inexact product_of(Inexact, const Groups& groups, int64_t r, const std::vector<double>& x) {
     const auto at = [&](int64_t k) { return x[static_cast<size_t>(groups.place(r, k))]; };
+    if (may_leave_range(groups.size(), at)) return {product_of(double(), groups, r, x), kInfinity};
     Inexact product = 1.0;
     for (int64_t k = 0; k < groups.size(); ++k) product *= Inexact(at(k));
-    if (may_leave_range(groups.size(), at)) return {product.value, kInfinity};
     return product;
 }
 

@@ -155,7 +155,7 @@ class Calling {
             }
             case Kind::kKeepdim:
                 return rank_of(plan.first_result()) == rank_of(plan.first_input);
-            case Kind::kInputDtype:
+            case Kind::kResultDtype:
                 return static_cast<int64_t>(borrow(handle(plan.first_result())).scalar_type());
             case Kind::kShape:
                 return shape(source, argument);

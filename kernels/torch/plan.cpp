@@ -46,11 +46,12 @@ Plan::Condition condition_of(const AtenConstant& required) {
 Plan::Source value_source(c10::IValue value) { return {.kind = Kind::kValue, .value = std::move(value)}; }
 
 /// Values that a call of the standard implies: it has no argument for them.
-std::optional<Plan::Source> implied(const c10::Argument& argument) {
+std::optional<Plan::Source> implied(const Row& row, const c10::Argument& argument) {
     const std::string& name = argument.name();
     if (name == "keepdim") return Plan::Source{.kind = Kind::kKeepdim};
     if (name == "output_mask") return Plan::Source{.kind = Kind::kWanted};
-    if (name == "input_dtype") return Plan::Source{.kind = Kind::kInputDtype};
+    const bool may_be_wider = std::ranges::any_of(row.args(), &Arg::may_be_wider);
+    if (name == "input_dtype" || (name == "dtype" && may_be_wider)) return Plan::Source{.kind = Kind::kResultDtype};
     if (name == "half_to_float") return value_source(false);
     if (argument.default_value()) return value_source(*argument.default_value());
     if (argument.type()->kind() == c10::TypeKind::OptionalType) return Plan::Source{};
@@ -124,7 +125,7 @@ class Planning {
             return Plan::Source{
                 .kind = Kind::kShape, .parameter = gradient->parameter, .shape = AtenShape::Form::kZeros};
         }
-        if (!writes(argument) || !argument.kwarg_only()) return implied(argument);
+        if (!writes(argument) || !argument.kwarg_only()) return implied(row_, argument);
         if (written_ >= call_.results.size()) return std::nullopt;
         plan_.writes_results = true;
         return Plan::Source{.kind = Kind::kResult, .parameter = call_.results[written_++]};

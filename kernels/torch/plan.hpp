@@ -22,7 +22,7 @@ struct Plan {
             kResult,      ///< the tensor of a result, which ATen writes
             kKeepdim,     ///< whether the first result has as many dims as the first input
             kWanted,      ///< for each result whether it is wanted
-            kInputDtype,  ///< the dtype of the first result
+            kResultDtype, ///< the dtype of the first result
             kShape,       ///< what AtenShape says, of a parameter; nothing if that is absent
         };
         Kind kind = Kind::kValue;

@@ -149,7 +149,9 @@ class HardOperator {
         made.inplace = fits && row.variant == Variant::forward && has(Variant::inplace, row.overload) &&
                        !first_repeats(made) && runs_in_place(made);
         const bool has_gradient = std::ranges::any_of(made.tensors, &CaseTensor::requires_grad);
-        made.backward = has(Variant::backward, row.overload) && is_floating(dtype) && has_gradient;
+        // Backward functions are defined for results of the usual dtype.
+        const bool is_wider = made.param("dtype") != nullptr && !made.tensors.empty();
+        made.backward = has(Variant::backward, row.overload) && is_floating(dtype) && has_gradient && !is_wider;
         made.random = row.accuracy == AccuracyClass::F;
         if (level(combination, Factor::kValues) == kSpecialValues && !converts && !made.random) {
             auto special = vary(made, {.fill = Fill::kSpecial});
@@ -607,10 +609,15 @@ class HardOperator {
             draft.made().params, [](const auto& param) { return std::holds_alternative<double>(param.second.value); });
     }
 
-    /// Whether the function takes these integers as float32, which does not hold them all: one of a floating number, or
-    /// of a number with a fraction beside them.
+    /// Whether the function takes these integers as float32, which does not hold them all: one of a floating number, of
+    /// a number with a fraction beside them, or a whole quotient by floating numbers.
     static bool is_converted(const Draft& draft, Dtype dtype) {
-        const bool is_floating_function = draft.row().rule == ShapeRule::floating || has_fraction(draft);
+        const bool is_floating_quotient =
+            draft.made().param("rounding_mode") != nullptr &&
+            std::ranges::any_of(draft.made().tensors,
+                                [](const CaseTensor& tensor) { return is_floating(tensor.specs.front().dtype); });
+        const bool is_floating_function =
+            draft.row().rule == ShapeRule::floating || has_fraction(draft) || is_floating_quotient;
         return is_floating_function && is_integer(dtype) && size_of(dtype) > 2;
     }
 
