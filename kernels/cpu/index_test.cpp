@@ -32,6 +32,20 @@ TEST_CASE("functions that take elements by their places refuse places that do no
     CHECK(values(*made) == Values{values(*x)[4], values(*x)[5]});
 }
 
+TEST_CASE("many terms on one place lose nothing") {
+    diopiContext ctx(cpu_device());
+    constexpr int64_t kTerms = 1 << 20;
+    const auto third = static_cast<double>(1.0F / 3);
+    const auto terms = tensor({kTerms}, Dtype::float32, Values(kTerms, third));
+    const auto at = tensor({kTerms}, Dtype::int64, Values(kTerms, 1.0));
+    const auto x = tensor({2}, Dtype::float32, {5, 7}), y = unwritten({2}, Dtype::float32);
+    const double sum = static_cast<double>(kTerms) * third;
+    REQUIRE(cpu::diopiGatherBackward(&ctx, y.get(), terms.get(), x.get(), 0, at.get()) == diopiSuccess);
+    CHECK(values(*y) == Values{0, static_cast<float>(sum)});
+    REQUIRE(cpu::diopiScatter(&ctx, y.get(), x.get(), 0, terms.get(), at.get(), "add") == diopiSuccess);
+    CHECK(values(*y) == Values{5, static_cast<float>(7 + sum)});
+}
+
 TEST_CASE("a mask has a source for each of its true elements") {
     diopiContext ctx(cpu_device());
     const auto x = random({4}, Dtype::float32, 1), y = unwritten({4}, Dtype::float32);

@@ -49,6 +49,16 @@ struct Other {
     [[nodiscard]] Dtype dtype() const { return tensor ? view_of(tensor).dtype : from_c(scalar->stype); }
 };
 
+/// Each part rounded to float32. Where GCC 12.2 vectorises the conversions of both parts to float and back (-O2), it
+/// leaves them out.
+[[nodiscard]] inline Complex rounded_parts(const Complex& x) {
+    const Format format = format_of(Dtype::float32);
+    const auto rounded = [&](double part) {
+        return round_to_precision(part, format.significand, format.min_exponent, format.largest);
+    };
+    return {rounded(x.real()), rounded(x.imag())};
+}
+
 /// A number is converted to the dtype of the operation: without a float64 tensor that is float32 (PyTorch's opmath
 /// type).
 template <class T>
@@ -60,7 +70,7 @@ T number_as(const diopiScalar_t& scalar, diopiConstTensorHandle_t input, const O
     if constexpr (std::is_same_v<T, double>)
         return static_cast<float>(number);
     else if constexpr (std::is_same_v<T, Complex>)
-        return Complex(std::complex<float>(number));
+        return rounded_parts(number);
     else
         return number;
 }
@@ -129,7 +139,7 @@ void apply(diopiTensorHandle_t out, diopiConstTensorHandle_t input, const Other&
     return dtype == Dtype::float64 ? x : static_cast<float>(x);
 }
 [[nodiscard]] inline Complex as_element(Complex x, Dtype dtype) {
-    return dtype == Dtype::complex128 ? x : Complex(std::complex<float>(x));
+    return dtype == Dtype::complex128 ? x : rounded_parts(x);
 }
 
 /// An operand whose elements are converted to the dtype to which all operands promote, before anything is computed.

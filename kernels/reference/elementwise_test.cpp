@@ -75,6 +75,11 @@ TEST_CASE("complex arithmetic", "[reference][elementwise]") {
         t->get()->data_as<float>()[1] = static_cast<float>(im);
         return *t;
     };
+    const TensorPtr tiny = make_complex(-0.7, 2);
+    const diopiScalar_t other = number(0.7);
+    REQUIRE(reference::diopiAddInpScalar(context(), tiny.get(), &other, &kOne) == diopiSuccess);
+    CHECK(tiny->data_as<float>()[0] == 0.0F);  // the number is rounded to float32
+    CHECK(tiny->data_as<float>()[1] == 2.0F);
     const TensorPtr a = make_complex(1, 2);
     const TensorPtr b = make_complex(3, -1);
     const TensorPtr y = make_complex(0, 0);

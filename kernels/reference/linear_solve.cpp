@@ -1,5 +1,6 @@
 /// Cholesky factors, systems of equations with a triangular matrix, and their gradients.
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "kernels/entries/entries.hpp"
@@ -50,12 +51,16 @@ std::vector<T> numbers(const double* from, int64_t count) {
 
 // ---- Cholesky ----
 
+/// A number of a factor that is not defined: any is right.
+double undefined(double x) { return x; }
+Inexact undefined(const Inexact& x) { return {x.value, std::numeric_limits<double>::infinity()}; }
+
 bool is_positive(double x) { return x > 0; }
 bool is_positive(const Inexact& x) { return x.value > 0; }
 
 /// The factor of one matrix, of which the triangle that at(i, j), j <= i, names is read: l_ij = (a_ij - sum of
 /// l_ik l_jk) / l_jj. Returns 0, or the order of the first leading minor that is not positive; the columns from there
-/// on stay as they are in the matrix.
+/// on are not defined then, and stay as they are in the matrix.
 template <class T, class At>
 int64_t factorise(int64_t n, const At& at, std::vector<T>& l) {
     for (int64_t i = 0; i < n; ++i) {
@@ -71,7 +76,15 @@ int64_t factorise(int64_t n, const At& at, std::vector<T>& l) {
         };
         using std::sqrt;
         const T square = rest(j);
-        if (!is_positive(square)) return j + 1;
+        if (!is_positive(square)) {
+            for (int64_t i = j; i < n; ++i) {
+                for (int64_t k = j; k <= i; ++k) {
+                    T& number = l[static_cast<size_t>(i * n + k)];
+                    number = undefined(number);
+                }
+            }
+            return j + 1;
+        }
         const T diagonal = sqrt(square);
         for (int64_t i = j + 1; i < n; ++i) l[static_cast<size_t>(i * n + j)] = rest(i) / diagonal;
         l[static_cast<size_t>(j * n + j)] = diagonal;

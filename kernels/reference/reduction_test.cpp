@@ -27,6 +27,20 @@ Values argmax(const TensorPtr& x, const int64_t* dim, const Shape& out, Dtype in
 
 }  // namespace
 
+TEST_CASE("a product leaves the range of float64 only if the result does", "[reference][prod]") {
+    const auto product = [](const Values& factors) {
+        const TensorPtr y = make({});
+        const TensorPtr x = tensor({static_cast<int64_t>(factors.size())}, factors);
+        REQUIRE(reference::diopiProd(context(), y.get(), x.get(), nullptr) == diopiSuccess);
+        return values_of(y)[0];
+    };
+    CHECK(product({0x1p600, 0x1p600, -0x1p-600, 0x1p-590}) == -0x1p10);
+    CHECK(product({0x1p-600, 0x1p-600, 0x1p600, 3}) == 3 * 0x1p-600);
+    CHECK(product({0x1p600, 0x1p600}) == kInf);
+    CHECK(product({0x1p600, 0x1p600, 0}) == 0);
+    CHECK(product({-2, kInf}) == -kInf);
+}
+
 TEST_CASE("sum and mean of 0-dim, empty, strided and NaN input", "[reference][sum]") {
     CHECK(sum(tensor({}, {3}), {-1}, {}) == Values{3});
     CHECK(sum(make({2, 0}), {1}, {2}) == Values{0, 0});

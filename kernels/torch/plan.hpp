@@ -17,13 +17,13 @@ struct Plan {
     /// The source of one argument of ATen.
     struct Source {
         enum class Kind : uint8_t {
-            kParameter,   ///< a parameter of the C function
-            kValue,       ///< always this value
-            kResult,      ///< the tensor of a result, which ATen writes
-            kKeepdim,     ///< whether the first result has as many dims as the first input
-            kWanted,      ///< for each result whether it is wanted
-            kResultDtype, ///< the dtype of the first result
-            kShape,       ///< what AtenShape says, of a parameter; nothing if that is absent
+            kParameter,    ///< a parameter of the C function
+            kValue,        ///< always this value
+            kResult,       ///< the tensor of a result, which ATen writes
+            kKeepdim,      ///< whether the first result has as many dims as the first input
+            kWanted,       ///< for each result whether it is wanted
+            kResultDtype,  ///< the dtype of the first result
+            kShape,        ///< what AtenShape says, of a parameter; nothing if that is absent
         };
         Kind kind = Kind::kValue;
         int parameter = -1;

@@ -281,8 +281,8 @@ TEST_CASE("numbers of categories follow the weights, and come once without repla
         both.insert(both.end(), second_weights.begin(), second_weights.end());
         const int64_t samples = std::ssize(numbers);
         numbers.insert(numbers.end(), numbers.begin(), numbers.end());
-        return check_categorical(tensor_of({2, samples}, Dtype::int64, numbers), rounded_to(Dtype::float32, {2, 4}, both),
-                                 replacement);
+        return check_categorical(tensor_of({2, samples}, Dtype::int64, numbers),
+                                 rounded_to(Dtype::float32, {2, 4}, both), replacement);
     };
     const std::vector<int64_t> few(drawn.begin(), drawn.begin() + 40);
     CHECK(rows(few, {1, 0, 3, 4.5}, true).passed);

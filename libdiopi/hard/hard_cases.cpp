@@ -173,10 +173,10 @@ class HardOperator {
         std::vector<std::pair<std::string, std::string>> chosen = {
             {"size", std::to_string(kSizes[of(Factor::kSize)])},
             {"form", kForms[of(Factor::kForm)]},
-            {"layout", made.layout.results   ? "results turned"
+            {"layout", made.layout.results                                    ? "results turned"
                        : made.backward && made.grad_repeats != Repeats::kNone ? "gradients repeat"
-                       : first_repeats(made) ? "first repeats"
-                                             : kLayouts[of(Factor::kLayout)]},
+                       : first_repeats(made)                                  ? "first repeats"
+                                                                              : kLayouts[of(Factor::kLayout)]},
             {"values", (is_real ? kRealValues : kWholeValues)[of(Factor::kValues)]}};
         const size_t other = of(Factor::kOtherLayout);
         const bool applies = made.tensors.size() > 1 && (other != kOneObject || !made.tensors.back().same_as.empty());
@@ -612,10 +612,10 @@ class HardOperator {
     /// Whether the function takes these integers as float32, which does not hold them all: one of a floating number, of
     /// a number with a fraction beside them, or a whole quotient by floating numbers.
     static bool is_converted(const Draft& draft, Dtype dtype) {
-        const bool is_floating_quotient =
-            draft.made().param("rounding_mode") != nullptr &&
-            std::ranges::any_of(draft.made().tensors,
-                                [](const CaseTensor& tensor) { return is_floating(tensor.specs.front().dtype); });
+        const bool is_floating_quotient = draft.made().param("rounding_mode") != nullptr &&
+                                          std::ranges::any_of(draft.made().tensors, [](const CaseTensor& tensor) {
+                                              return is_floating(tensor.specs.front().dtype);
+                                          });
         const bool is_floating_function =
             draft.row().rule == ShapeRule::floating || has_fraction(draft) || is_floating_quotient;
         return is_floating_function && is_integer(dtype) && size_of(dtype) > 2;
