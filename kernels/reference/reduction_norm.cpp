@@ -89,16 +89,14 @@ bool may_leave_range(int64_t n, const At& at) {
 double product_of(double, const Groups& groups, int64_t r, const std::vector<double>& x) {
     double product = 1;
     int64_t exponent = 0;
-    const auto scale = [&] {
+    const auto without_exponent = [&](double x) {
         int moved = 0;
-        product = std::frexp(product, &moved);
+        const double fraction = std::frexp(x, &moved);
         exponent += moved;
+        return fraction;
     };
     for (int64_t k = 0; k < groups.size(); ++k) {
-        int moved = 0;
-        product *= std::frexp(x[static_cast<size_t>(groups.place(r, k))], &moved);
-        exponent += moved;
-        scale();
+        product = without_exponent(product * without_exponent(x[static_cast<size_t>(groups.place(r, k))]));
     }
     return std::ldexp(product, static_cast<int>(std::clamp<int64_t>(exponent, -10'000, 10'000)));
 }

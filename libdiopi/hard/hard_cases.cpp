@@ -544,8 +544,8 @@ class HardOperator {
     /// Whether a tensor of exponents beside small integers has negative ones. Their powers are 1, -1 or 0.
     static bool has_negative_exponents(const Draft& draft, Dtype dtype) {
         constexpr size_t kNearZero = 6;
-        const auto is_small = [](Dtype each) { return is_integer(each) && !is_unsigned(each); };
-        return draft.level(Factor::kValues) == kNearZero && is_small(dtype) && is_small(draft.dtype()) &&
+        const auto is_signed = [](Dtype each) { return is_integer(each) && !is_unsigned(each); };
+        return draft.level(Factor::kValues) == kNearZero && is_signed(dtype) && is_signed(draft.dtype()) &&
                draft.made().tensors.size() <= 2;
     }
 
