@@ -312,9 +312,7 @@ class HardOperator {
         constexpr size_t kFirstInteger = 8;
         const size_t chosen = draft.level(Factor::kNumbers);
         const bool has_reals = is_floating(draft.dtype()) || is_complex(draft.dtype());
-        const bool has_floating = std::ranges::any_of(draft.made().tensors, [](const CaseTensor& tensor) {
-            return !tensor.specs.empty() && is_floating(tensor.specs.front().dtype);
-        });
+        const bool has_floating = has_floating_tensor(draft);
         size_t position = 0;
         for (const Arg& arg : draft.row().args()) {
             if (arg.kind != ArgKind::scalar) continue;
@@ -603,6 +601,12 @@ class HardOperator {
         }
     }
 
+    static bool has_floating_tensor(const Draft& draft) {
+        return std::ranges::any_of(draft.made().tensors, [](const CaseTensor& tensor) {
+            return !tensor.specs.empty() && is_floating(tensor.specs.front().dtype);
+        });
+    }
+
     /// Whether a number among the parameters is a floating one.
     static bool has_fraction(const Draft& draft) {
         return std::ranges::any_of(
@@ -612,10 +616,7 @@ class HardOperator {
     /// Whether the function takes these integers as float32, which does not hold them all: one of a floating number, of
     /// a number with a fraction beside them, or a whole quotient by floating numbers.
     static bool is_converted(const Draft& draft, Dtype dtype) {
-        const bool is_floating_quotient = draft.made().param("rounding_mode") != nullptr &&
-                                          std::ranges::any_of(draft.made().tensors, [](const CaseTensor& tensor) {
-                                              return is_floating(tensor.specs.front().dtype);
-                                          });
+        const bool is_floating_quotient = draft.made().param("rounding_mode") != nullptr && has_floating_tensor(draft);
         const bool is_floating_function =
             draft.row().rule == ShapeRule::floating || has_fraction(draft) || is_floating_quotient;
         return is_floating_function && is_integer(dtype) && size_of(dtype) > 2;
