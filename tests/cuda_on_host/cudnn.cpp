@@ -308,20 +308,28 @@ bool is_supported(const Problem& p) {
 
 /// An engine as the library describes it; those that must not be taken come first.
 struct Engine {
+    int64_t index;
     std::vector<cudnnBackendNumericalNote_t> notes;
     int64_t workspace;
 };
 const std::vector<Engine>& engines() {
-    static const std::vector<Engine> all{{{CUDNN_NUMERICAL_NOTE_WINOGRAD, CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_4x4}, 0},
-                                         {{CUDNN_NUMERICAL_NOTE_FFT}, 0},
-                                         {{CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC}, 0},
-                                         {{CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION}, 0},
-                                         {{}, int64_t{2} << 30},
-                                         {{CUDNN_NUMERICAL_NOTE_TENSOR_CORE}, 0},
-                                         {{}, kWorkspace}};
+    static const std::vector<Engine> all{
+        {2, {}, 0},
+        {10, {CUDNN_NUMERICAL_NOTE_WINOGRAD, CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_4x4}, 0},
+        {11, {CUDNN_NUMERICAL_NOTE_FFT}, 0},
+        {12, {CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC}, 0},
+        {13, {CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION}, 0},
+        {14, {}, int64_t{2} << 30},
+        {15, {CUDNN_NUMERICAL_NOTE_TENSOR_CORE}, 0},
+        {16, {}, kWorkspace}};
     return all;
 }
-constexpr int kFirstAllowed = 4, kTensorCores = 5, kPlain = 6;
+constexpr int kRoundsSums = 0, kFirstAllowed = 5, kTensorCores = 6, kPlain = 7;
+
+/// The engine whose notes do not say that it rounds sums is for that pass and dtype alone.
+bool has_engine(const Problem& p, int engine) {
+    return engine != kRoundsSums || (p.pass == Pass::kData && p.x.type == CUDNN_DATA_HALF);
+}
 
 template <class C>
 void convolve(const Problem& p, bool is_tf32, const void* x_data, const void* w_data, const void* y_data,
@@ -419,7 +427,7 @@ cudnnStatus_t finalize(Node& node) {
     if (node.type == CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR) {
         const Node& engine = node.linked(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG).linked(CUDNN_ATTR_ENGINECFG_ENGINE);
         const Problem p = problem_of(engine.linked(CUDNN_ATTR_ENGINE_OPERATION_GRAPH));
-        if (!is_supported(p) || is_refused(p, "plan")) {
+        if (!is_supported(p) || !has_engine(p, engine.engine) || is_refused(p, "plan")) {
             return refuse(kNotThisLayout, kName, "the engine does not take these layouts, or the test refuses it");
         }
         node.engine = engine.engine;
@@ -495,6 +503,8 @@ cudnnStatus_t cudnnBackendGetAttribute(cudnnBackendDescriptor_t descriptor, cudn
         *count = propose(node, wanted, static_cast<void* const*>(values));
     } else if (name == CUDNN_ATTR_ENGINECFG_ENGINE) {
         of(static_cast<void* const*>(values)[0]) = node.linked(name);
+    } else if (name == CUDNN_ATTR_ENGINE_GLOBAL_INDEX) {
+        *static_cast<int64_t*>(values) = engines()[static_cast<size_t>(node.engine)].index;
     } else if (name == CUDNN_ATTR_ENGINE_NUMERICAL_NOTE) {
         const auto& notes = engines()[static_cast<size_t>(node.engine)].notes;
         *count = static_cast<int64_t>(notes.size());
