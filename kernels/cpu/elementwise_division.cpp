@@ -11,11 +11,14 @@ namespace diopi::cpu {
 
 namespace {
 
+/// Complex numbers in the next wider format, or products on the way overflow where the quotient does not.
 template <class T>
 struct Divide {
     T operator()(T a, T b) const {
         if constexpr (std::is_same_v<T, std::complex<float>>) {
             return T(std::complex<double>(a) / std::complex<double>(b));
+        } else if constexpr (std::is_same_v<T, std::complex<double>>) {
+            return T(std::complex<long double>(a) / std::complex<long double>(b));
         } else {
             return a / b;
         }

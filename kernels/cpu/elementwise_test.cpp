@@ -416,6 +416,11 @@ TEST_CASE("complex numbers", "[cpu][elementwise]") {
         CHECK(std::abs(complex_values(out)[1] - Complex(-0.2, 0.4)) < 1e-3);
         CHECK(cpu::diopiDiv(&context, out.get(), a.get(), b.get(), RoundModeFloor) == diopiDtypeNotSupported);
     }
+    const auto high = generate(Dtype::complex128, {1}, [](int64_t) { return Complex(1.5, 1e308); });
+    const auto flat = generate(Dtype::complex128, {1}, [](int64_t) { return Complex(0.75, 5e-324); });
+    const auto quotient = blank(Dtype::complex128, {1});
+    REQUIRE(cpu::diopiDiv(&context, quotient.get(), high.get(), flat.get(), RoundModeNone) == diopiSuccess);
+    CHECK(std::abs(complex_values(quotient)[0] / Complex(2, 1e308 / 0.75) - 1.0) < 1e-15);
     const auto real = tensor(Dtype::float32, {2}, {1, 2});
     const auto z = generate(Dtype::complex64, {2}, [&](int64_t) { return p; });
     const auto out = blank(Dtype::complex64, {2});

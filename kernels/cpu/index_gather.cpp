@@ -90,13 +90,8 @@ diopiError_t gather(diopiContextHandle_t ctx, std::string_view op, diopiTensorHa
     return diopiSuccess;
 }
 
-/// From so many terms on one place may get so many that a sum in float32 loses too much.
-constexpr int64_t kManyTerms = 1 << 14;
-
-/// The dtype that a sum of so many terms of `dtype` is formed in.
-Dtype sum_dtype(Dtype dtype, int64_t terms) {
-    return terms >= kManyTerms && is_floating(dtype) ? Dtype::float64 : wide(dtype);
-}
+/// Elements of the index that may name one place.
+int64_t most_on_one_place(const View& index, size_t dim) { return index.rank() == 0 ? 1 : index.shape[dim]; }
 
 /// A dense copy of a tensor in another dtype, or the tensor itself.
 diopiError_t in_dtype(diopiContextHandle_t ctx, const View& tensor, Dtype dtype, View& made) {
@@ -120,7 +115,7 @@ diopiError_t gather_backward(diopiContextHandle_t ctx, std::string_view op, diop
     if (error != diopiSuccess) return error;
     View sums, terms;
     Walk walk;
-    error = in_dtype(ctx, y, sum_dtype(y.dtype, at.numel), sums);
+    error = in_dtype(ctx, y, dtype_of_sum(y.dtype, most_on_one_place(at, d)), sums);
     if (error == diopiSuccess) error = in_dtype(ctx, g, wide(g.dtype), terms);
     if (error == diopiSuccess) error = make_walk(ctx, op, at, terms, sums, d, walk);
     if (error != diopiSuccess) return error;
@@ -166,7 +161,8 @@ diopiError_t scatter_into(diopiContextHandle_t ctx, std::string_view op, const V
         return diopiSuccess;
     }
     View sums, terms;
-    const Dtype dtype = scatter == Scatter::add ? sum_dtype(y.dtype, index.numel) : wide(y.dtype);
+    const bool adds = scatter == Scatter::add;
+    const Dtype dtype = adds ? dtype_of_sum(y.dtype, most_on_one_place(index, dim)) : wide(y.dtype);
     error = in_dtype(ctx, y, dtype, sums);
     if (error == diopiSuccess) error = in_dtype(ctx, x, dtype, terms);
     if (error == diopiSuccess) error = make_walk(ctx, op, index, terms, sums, dim, walk);

@@ -7,6 +7,7 @@
 #include "kernels/cpu/operators.hpp"
 #include "kernels/cpu/row_sums.hpp"
 #include "kernels/cpu/threads.hpp"
+#include "kernels/cpu/tile.hpp"
 #include "kernels/entries/entries.hpp"
 #include "kernels/operands/elementwise.hpp"
 #include "kernels/operands/index_places.hpp"
@@ -95,8 +96,8 @@ diopiError_t index_select_backward(diopiContextHandle_t ctx, std::string_view op
     if (error != diopiSuccess || y.numel == 0) return error;
     const AroundDim around(y.shape, d);
     if (around.inner > 1 || around.outer == 1) return sum_rows(ctx, g, y, around.inner, {positions, around.size});
-    const bool wide = g.dtype == Dtype::float64 || y.dtype == Dtype::float64;
-    return (wide ? add_elements<double> : add_elements<float>)(ctx, g, y, around, positions);
+    const bool is_double = g.dtype == Dtype::float64 || dtype_of_sum(y.dtype, at.numel) == Dtype::float64;
+    return (is_double ? add_elements<double> : add_elements<float>)(ctx, g, y, around, positions);
 }
 
 /// The value is a 0-dim tensor or a number.

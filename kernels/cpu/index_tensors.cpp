@@ -241,8 +241,9 @@ diopiError_t index_backward(diopiContextHandle_t ctx, std::string_view op, diopi
     if (error == diopiSuccess) error = read_indices(op, indices, nums, read);
     if (error == diopiSuccess) error = check_shape(op, "grad_output", g, places_of(read, y).shape);
     if (error != diopiSuccess || y.numel == 0) return error;
-    const bool wide = g.dtype == Dtype::float64 || y.dtype == Dtype::float64;
-    return (wide ? add_gradient<double> : add_gradient<float>)(ctx, read, g, y);
+    const Dtype sums = dtype_of_sum(y.dtype, numel(read.wide));
+    const bool is_double = g.dtype == Dtype::float64 || sums == Dtype::float64;
+    return (is_double ? add_gradient<double> : add_gradient<float>)(ctx, read, g, y);
 }
 
 /// Writes the values to their places. Where several go to one element, the last one stays.
@@ -260,7 +261,7 @@ void put_places(const Places& places, const E* values, E* y) {
 /// y += values at the places of the indices, in the type that y is computed in.
 diopiError_t accumulate_into(diopiContextHandle_t ctx, const IndexReader& read, const View& y, const View& values) {
     View sums = y, terms;
-    const Dtype dtype = wide(y.dtype);
+    const Dtype dtype = dtype_of_sum(y.dtype, numel(read.wide));
     diopiError_t error = contiguous_as(ctx, values, dtype, terms);
     if (error == diopiSuccess && y.dtype != dtype) {
         error = require(ctx, y.shape, dtype, sums);

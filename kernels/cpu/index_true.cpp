@@ -204,7 +204,8 @@ diopiError_t masked_select_backward(diopiContextHandle_t ctx, std::string_view o
     const TrueOnes ones(is);
     error = check_shape(op, "grad_output", g, Shape{ones.count});
     if (error != diopiSuccess || y.numel == 0) return error;
-    const bool is_double = g.dtype == Dtype::float64 || y.dtype == Dtype::float64;
+    const Dtype sums = dtype_of_sum(y.dtype, is.numel / y.numel);
+    const bool is_double = g.dtype == Dtype::float64 || sums == Dtype::float64;
     return (is_double ? select_backward<double> : select_backward<float>)(ctx, ones, wide, g, y);
 }
 

@@ -241,6 +241,11 @@ Dtype wide(Dtype dtype) {
     return dtype == Dtype::float64 ? dtype : Dtype::float32;
 }
 
+Dtype dtype_of_sum(Dtype dtype, int64_t most) {
+    constexpr int64_t kMany = 512;
+    return most >= kMany && is_floating(dtype) ? Dtype::float64 : wide(dtype);
+}
+
 Dtype compute_dtype(Dtype result, std::span<const View> outs, std::span<const View> ins) {
     const auto has_result = [&](const View& v) { return v.dtype == result; };
     const bool plain = std::ranges::all_of(outs, has_result) && std::ranges::all_of(ins, has_result);

@@ -72,6 +72,9 @@ T narrowed(X x) {
 /// float32 for float16, bfloat16 and float32, float64, int64 for integers and bool, complex128 for complex: computes
 /// with any operand of the category.
 [[nodiscard]] Dtype wide(Dtype dtype);
+/// The same for a sum to which terms of `dtype` are added one after the other, up to `most` of them on one place.
+/// float64 for many floating ones: the roundings of equal terms in float32 do not cancel, and lose n / 4 ulp.
+[[nodiscard]] Dtype dtype_of_sum(Dtype dtype, int64_t most);
 /// The compute type for results of dtype `result`: `result` itself if every operand has it, else wide(result).
 [[nodiscard]] Dtype compute_dtype(Dtype result, std::span<const View> outs, std::span<const View> ins);
 

@@ -46,3 +46,27 @@ TEST_CASE("integer division: true, truncated, floored, and refused by zero", "[r
     const diopiScalar_t zero = number(0);
     CHECK(reference::diopiDivScalar(context(), y.get(), a.get(), &zero, RoundModeFloor) == diopiErrorOccurred);
 }
+
+TEST_CASE("a complex quotient is finite where products on the way overflow", "[reference][div]") {
+    const auto complex = [](double re, double im) {
+        const TensorPtr made = *make_tensor(cpu_device(), {{1}, Dtype::complex128, {}});
+        made->data_as<double>()[0] = re, made->data_as<double>()[1] = im;
+        return made;
+    };
+    const TensorPtr y = complex(0, 0);
+    REQUIRE(reference::diopiDiv(context(), y.get(), complex(1.5, 1e308).get(), complex(0.75, 5e-324).get(),
+                                RoundModeNone) == diopiSuccess);
+    CHECK(y->data_as<double>()[0] == Approx(2));
+    CHECK(y->data_as<double>()[1] == Approx(1e308 / 0.75));
+}
+
+TEST_CASE("a whole quotient has errors where its rounding, or that of large integers, may show", "[reference][div]") {
+    const TensorPtr a = tensor({4}, {8388607, 7, (1 << 24) + 1, 1 << 22});
+    const TensorPtr b = tensor({4}, {1.0000001192092896, 2, 3, 3}), y = make({4});
+    diopiContext own(cpu_device());
+    own.errors_in = format_of(Dtype::float32);
+    REQUIRE(reference::diopiDiv(&own, y.get(), a.get(), b.get(), RoundModeTrunc) == diopiSuccess);
+    CHECK(values_of(y) == Values{1, 0, 1, 0});
+    REQUIRE(reference::diopiDiv(&own, y.get(), a.get(), b.get(), RoundModeFloor) == diopiSuccess);
+    CHECK(values_of(y) == Values{1, 0, 2, 0});
+}

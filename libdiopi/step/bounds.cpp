@@ -28,6 +28,11 @@ bool rounds_integers(const Call& call, Dtype result) {
     return rounds;
 }
 
+/// Of a quotient that is made whole the reference knows where roundings show.
+bool is_whole_quotient(const Call& call) {
+    return call.has("rounding_mode") && call.integer("rounding_mode") != RoundModeNone;
+}
+
 /// Class B allows for one rounding. A sum with a factor alpha has two, a sum, product or quotient of large integers up
 /// to three, a complex product or quotient, and the modulus, several: they are checked as class D, as sums of that many
 /// products.
@@ -37,7 +42,7 @@ void split_composite(const Call& call, const TensorSpec& spec, Bound& bound) {
     for_each_tensor(call, [&](const Place& place, const TensorPtr& tensor) {
         of_complex |= is_operand(place) && is_complex(tensor->dtype);
     });
-    if (is_plain && !of_complex) return;
+    if ((is_plain && !of_complex) || is_whole_quotient(call)) return;
     bound.accuracy = AccuracyClass::D;
     bound.accumulation_length = of_complex ? 4 : 2;
 }
