@@ -25,6 +25,17 @@ double factor_of(std::string_view unit) {
     return static_cast<double>(int64_t{1} << (10 * (power + 1)));
 }
 
+/// The number of that name in a file of the kernel, which gives it in KiB; 0 when it has none.
+int64_t bytes_in(const char* path, std::string_view wanted) {
+    std::ifstream file(path);
+    for (std::string name; file >> name;) {
+        int64_t kib = 0;
+        if (name == wanted && file >> kib) return kib * 1024;
+        std::getline(file, name);
+    }
+    return 0;
+}
+
 }  // namespace
 
 Result<int64_t> parse_memory_size(std::string_view text) {
@@ -54,14 +65,11 @@ std::string memory_text(int64_t bytes) {
 }
 
 int64_t fair_share_of_memory(int workers) {
-    std::ifstream file("/proc/meminfo");
-    for (std::string name; file >> name;) {
-        int64_t kib = 0;
-        if (name == "MemAvailable:" && file >> kib) return std::max(kLeastShare, kib * 1024 / std::max(workers, 1));
-        std::getline(file, name);
-    }
-    return 0;
+    const int64_t available = bytes_in("/proc/meminfo", "MemAvailable:");
+    return available == 0 ? 0 : std::max(kLeastShare, available / std::max(workers, 1));
 }
+
+int64_t data_of_process() { return bytes_in("/proc/self/status", "VmData:"); }
 
 bool can_limit_memory() {
 #ifdef __SANITIZE_ADDRESS__
@@ -75,7 +83,7 @@ void limit_memory(int64_t bytes) {
     if (bytes <= 0 || !can_limit_memory()) return;
     rlimit limit = {};
     getrlimit(RLIMIT_DATA, &limit);
-    limit.rlim_cur = std::min(limit.rlim_max, static_cast<rlim_t>(bytes));
+    limit.rlim_cur = std::min(limit.rlim_max, static_cast<rlim_t>(data_of_process() + bytes));
     setrlimit(RLIMIT_DATA, &limit);
 }
 

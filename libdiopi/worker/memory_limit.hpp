@@ -20,8 +20,11 @@ namespace diopi {
 /// it is unknown.
 [[nodiscard]] int64_t fair_share_of_memory(int workers);
 
-/// Limits this process to this many bytes of data; 0: no limit. No limit under the address sanitizer either, which
-/// reserves more than any machine has.
+/// Bytes of data that this process has, which a fork inherits.
+[[nodiscard]] int64_t data_of_process();
+
+/// Limits this process to this many bytes of data beyond those that it has; 0: no limit. No limit under the address
+/// sanitizer either, which reserves more than any machine has.
 void limit_memory(int64_t bytes);
 [[nodiscard]] bool can_limit_memory();
 

@@ -1,6 +1,11 @@
 #include "worker/memory_limit.hpp"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <catch2/catch.hpp>
+#include <cstdlib>
+#include <memory>
 
 #include "worker/output_capture.hpp"
 #include "worker/printable.hpp"
@@ -38,6 +43,24 @@ TEST_CASE("memory is printed in a suitable unit", "[run]") {
 TEST_CASE("a fair share shrinks with the number of workers, down to 1 GiB", "[run]") {
     CHECK(fair_share_of_memory(1) >= fair_share_of_memory(2));
     CHECK(fair_share_of_memory(1'000'000) == int64_t{1} << 30);
+}
+
+TEST_CASE("what a process inherits does not count for its limit", "[run]") {
+    if (!can_limit_memory()) return;
+    constexpr int64_t kMi = 1 << 20;
+    const int64_t before = data_of_process();
+    const auto inherited = std::make_unique<char[]>(512 * kMi);
+    CHECK(data_of_process() >= before + 512 * kMi);
+    const pid_t child = fork();
+    if (child == 0) {
+        limit_memory(256 * kMi);
+        void* const small = std::malloc(128 * kMi);
+        void* const large = std::malloc(512 * kMi);
+        _exit((small != nullptr ? 1 : 0) + (large != nullptr ? 2 : 0));
+    }
+    int status = 0;
+    REQUIRE(waitpid(child, &status, 0) == child);
+    CHECK(WEXITSTATUS(status) == 1);
 }
 
 TEST_CASE("foreign bytes are escaped and cut", "[run]") {

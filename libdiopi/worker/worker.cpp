@@ -82,6 +82,7 @@ Status Worker::start(const Work& work, const std::vector<std::unique_ptr<Worker>
     pidfd_ = static_cast<int>(syscall(SYS_pidfd_open, pids_.guardian, 0));
     serial_ = serial;
     kills_before_ = kills_for_memory();
+    inherited_ = data_of_process();
     return {};
 }
 
@@ -239,7 +240,8 @@ WorkOutcome Worker::outcome(WorkOutcome::End end, std::string reason) {
 bool Worker::ran_out_of_memory(const Death& death) const {
     if (page_.lost_socket()) return false;
     const int64_t limit = options_->memory_limit;
-    return page_.out_of_memory() || (limit > 0 && death.peak_bytes >= limit / 8 * 7) || was_killed_for_memory(death);
+    return page_.out_of_memory() || (limit > 0 && death.peak_bytes >= inherited_ + limit / 8 * 7) ||
+           was_killed_for_memory(death);
 }
 
 bool Worker::was_killed_for_memory(const Death& death) const {

@@ -81,6 +81,7 @@ class Worker {
     int pidfd_ = -1;
     int64_t serial_ = 0;
     int64_t kills_before_ = 0;  ///< kills_for_memory() when the process started
+    int64_t inherited_ = 0;     ///< bytes of data that it started with
     CrashPage page_;
     OutputPipe out_{OutputPipe::Keep::kBeginning}, err_{OutputPipe::Keep::kEnd};
     std::optional<size_t> item_;
