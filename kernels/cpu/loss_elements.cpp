@@ -42,14 +42,19 @@ diopiError_t sum_losses(diopiContextHandle_t ctx, const ElementLoss& loss, const
         return is_one(in) || (in.is_contiguous() && std::ranges::equal(in.shape, loss.input.shape));
     });
     const auto add = best<sum_of<T>>();
+    std::vector<double> sums(static_cast<size_t>((n + kChunk - 1) / kChunk));
     if (!is_dense || loss.input.shape.empty()) {
         View losses;
         diopiError_t error = require(ctx, loss.input.shape, tile_op.compute, losses);
         if (error == diopiSuccess) error = for_each_tile(ctx, loss.op, {&losses, 1}, loss.ins, tile_op);
-        if (error == diopiSuccess) sum = add(losses.as<T>(), n);
-        return error;
+        if (error != diopiSuccess) return error;
+        for (size_t k = 0; k < sums.size(); ++k) {
+            const int64_t first = static_cast<int64_t>(k) * kChunk;
+            sums[k] = add(losses.as<T>() + first, std::min(kChunk, n - first));
+        }
+        sum = sum_of(sums.data(), static_cast<int64_t>(sums.size()));
+        return diopiSuccess;
     }
-    std::vector<double> sums(static_cast<size_t>((n + kChunk - 1) / kChunk));
     std::atomic<diopiError_t> failed = diopiSuccess;
     parallel_for(static_cast<int64_t>(sums.size()), kChunk, tile_op.loop, [&](int64_t begin, int64_t end) {
         std::vector<T> losses(kChunk);

@@ -1,4 +1,6 @@
 /// The parts of a batch normalisation that synchronises over devices.
+#include <numeric>
+
 #include "kernels/cpu/elements.hpp"
 #include "kernels/cpu/norm_statistics.hpp"
 #include "kernels/cpu/operators.hpp"
@@ -28,7 +30,6 @@ diopiError_t find_statistics(diopiContextHandle_t ctx, std::string_view op, diop
     });
 }
 
-/// The workers' statistics are joined one after the other.
 diopiError_t merge_statistics(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t mean,
                               diopiTensorHandle_t invstd, diopiConstTensorHandle_t, diopiConstTensorHandle_t mean_all,
                               diopiConstTensorHandle_t invstd_all, diopiTensorHandle_t running_mean,
@@ -51,17 +52,18 @@ diopiError_t merge_statistics(diopiContextHandle_t ctx, std::string_view op, dio
     auto* squares = staging.buffer<double>(channels);
     if (staging.error() != diopiSuccess) return staging.error();
     const auto addend = static_cast<double>(eps);
+    const double total = std::accumulate(n, n + workers, 0.0);
     std::fill_n(merged, channels, 0.0);
     std::fill_n(squares, channels, 0.0);
-    double total = 0;
     for (int64_t w = 0; w < workers; ++w) {
-        const double joined = total + n[w];
+        for (int64_t c = 0; c < channels; ++c) merged[c] += means[w * channels + c] * n[w];
+    }
+    for (int64_t c = 0; c < channels; ++c) merged[c] /= total;
+    for (int64_t w = 0; w < workers; ++w) {
         for (int64_t c = 0; c < channels; ++c) {
             const double deviation = 1 / spreads[w * channels + c], distance = means[w * channels + c] - merged[c];
-            squares[c] += (deviation * deviation - addend) * n[w] + distance * distance * total * n[w] / joined;
-            merged[c] += distance * n[w] / joined;
+            squares[c] += (deviation * deviation - addend + distance * distance) * n[w];
         }
-        total = joined;
     }
     for (int64_t c = 0; c < channels; ++c) merged_invstd[c] = inverse_deviation(squares[c] / total, addend);
     error = update_running(ctx, running_mean, merged, 1, static_cast<double>(momentum));

@@ -212,7 +212,8 @@ Fill Variation::special_for_sums(const CaseTensor& tensor) const {
     // Its gradients multiply each of its tensors by padding.
     if (main_row().rule == ShapeRule::conv_transpose && case_.backward) return Fill::kSpecialFactors;
     // Weights of samples are 0 or tiny, as the places are rounded.
-    if (main_row().rule == ShapeRule::roi_align) return Fill::kSpecialFactors;
+    const ShapeRule rule = main_row().rule;
+    if (rule == ShapeRule::roi_align || rule == ShapeRule::grid_sample) return Fill::kSpecialFactors;
     const auto args = main_row().args();
     const auto first = std::ranges::find_if(
         args, [](const Arg& arg) { return !arg.is_output && (arg.is_tensor() || arg.is_tensor_list()); });

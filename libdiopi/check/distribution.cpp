@@ -60,8 +60,8 @@ struct Sample {
         if (!is_floating(dtype)) return x;
         return round_to_precision(x, format.significand, format.min_exponent, format.largest);
     }
-    /// Distance between neighbours of the dtype at |x|; 0 unless the dtype is coarse enough to matter.
-    [[nodiscard]] double step(double x) const { return is_half(dtype) ? ulp_of(x, format) : 0; }
+    /// Distance between neighbours of a floating dtype at |x|, else 0.
+    [[nodiscard]] double step(double x) const { return is_floating(dtype) ? ulp_of(x, format) : 0; }
 };
 
 double normal_cdf(double z) { return 0.5 * std::erfc(-z / std::sqrt(2.0)); }

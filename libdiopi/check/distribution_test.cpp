@@ -243,6 +243,11 @@ TEST_CASE("normal numbers with a mean and a deviation for each element", "[check
     CHECK_FALSE(check_normal(drawn, mean, one).passed);
     CHECK_FALSE(check_normal(drawn, one, deviation).passed);
     CHECK_FALSE(check_normal(mean, mean, deviation).passed);
+    // 16 steps of float32 in a standard deviation.
+    std::vector<double> narrow;
+    for (int64_t i = 0; i < 4 * n; ++i) narrow.push_back(1000 + 1e-3 * std::normal_distribution<double>()(bits));
+    const Tensor far = rounded_to(Dtype::float32, {}, {1000}), small = rounded_to(Dtype::float32, {}, {1e-3});
+    CHECK(check_normal(rounded_to(Dtype::float32, {4 * n}, narrow), far, small).passed);
 }
 
 TEST_CASE("a dropout scales what its mask keeps", "[check]") {

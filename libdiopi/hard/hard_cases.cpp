@@ -489,9 +489,9 @@ class HardOperator {
     /// written.
     static bool may_be_infinite(const Row& row, const CaseTensor& tensor, const Arg& arg) {
         constexpr std::array kUndefined = {
-            ShapeRule::matmul,         ShapeRule::add_product,   ShapeRule::linear,           ShapeRule::convolution,
-            ShapeRule::conv_transpose, ShapeRule::cross_entropy, ShapeRule::in_place,         ShapeRule::cdist,
-            ShapeRule::gated_ffn,      ShapeRule::roi_align,     ShapeRule::matmul_all_reduce};
+            ShapeRule::matmul,         ShapeRule::add_product,   ShapeRule::linear,      ShapeRule::convolution,
+            ShapeRule::conv_transpose, ShapeRule::cross_entropy, ShapeRule::in_place,    ShapeRule::cdist,
+            ShapeRule::gated_ffn,      ShapeRule::roi_align,     ShapeRule::grid_sample, ShapeRule::matmul_all_reduce};
         const bool is_parameter = row.family == Family::norm && !arg.answers_to("input");
         return std::ranges::find(kUndefined, row.rule) == kUndefined.end() && !is_parameter &&
                numel(tensor.specs.front().shape) <= kMostWritten && !tensor.is_list && !arg.has_meaning;

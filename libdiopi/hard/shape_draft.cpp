@@ -390,10 +390,11 @@ bool optimise(Draft& draft) {
     for (const Arg& arg : draft.row().args()) {
         if (!arg.is_tensor()) continue;
         const bool is_zero = is_first_step && arg.is_inout && !arg.unwritten && arg.name != "param";
-        draft.add(arg.name, shape, draft.dtype(),
-                  {is_zero           ? Fill::kZeros
-                   : arg.has_meaning ? Fill::kRand
-                                     : Fill::kRandn});
+        FillSpec state{is_zero ? Fill::kZeros : arg.has_meaning ? Fill::kRand : Fill::kRandn};
+        // The difference of a mean square and the squared mean has a root: it is not rounding alone.
+        if (!is_zero && arg.name == "square_avg" && draft.row().find("grad_avg") >= 0) state = {Fill::kUniform, 2, 4};
+        if (!is_zero && arg.name == "grad_avg") state = {Fill::kUniform, -1, 1};
+        draft.add(arg.name, shape, draft.dtype(), state);
         lacks_state = lacks_state || draft.made().tensors.back().absent;
     }
     const bool is_rmsprop = draft.row().op == "rmsprop", needs_state = is_rmsprop && !lacks_state;
