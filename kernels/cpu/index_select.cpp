@@ -1,13 +1,13 @@
 /// Positions along one dim, by an index tensor of one dim. Gradients add up rows in the order of the index.
 #include <algorithm>
 #include <cstring>
+#include <vector>
 
 #include "kernels/cpu/item.hpp"
 #include "kernels/cpu/onednn_staging.hpp"
 #include "kernels/cpu/operators.hpp"
 #include "kernels/cpu/row_sums.hpp"
 #include "kernels/cpu/threads.hpp"
-#include "kernels/cpu/tile.hpp"
 #include "kernels/entries/entries.hpp"
 #include "kernels/operands/elementwise.hpp"
 #include "kernels/operands/index_places.hpp"
@@ -58,7 +58,8 @@ diopiError_t index_select(diopiContextHandle_t ctx, std::string_view op, diopiTe
     return diopiSuccess;
 }
 
-/// Elements of the last dim, which are too small for a sum of their own each: y[o][positions[k]] += g[o][k].
+/// Elements of the last dim, which are too small for a sum of their own each: y[o][positions[k]] += g[o][k]. Any number
+/// of them may have one place: their sums are float64.
 template <class T>
 diopiError_t add_elements(diopiContextHandle_t ctx, const View& grad, const View& out, const AroundDim& s,
                           Positions positions) {
@@ -68,9 +69,13 @@ diopiError_t add_elements(diopiContextHandle_t ctx, const View& grad, const View
     auto* y = staging.out<T>(out);
     if (staging.error() != diopiSuccess) return staging.error();
     parallel_for(s.outer, s.size + n, [&](int64_t first, int64_t last) {
-        std::fill_n(y + first * s.size, (last - first) * s.size, T{0});
+        std::vector<double> sums(static_cast<size_t>(s.size));
         for (int64_t o = first; o < last; ++o) {
-            for (int64_t k = 0; k < n; ++k) y[o * s.size + positions[static_cast<size_t>(k)]] += g[o * n + k];
+            std::ranges::fill(sums, 0.0);
+            for (int64_t k = 0; k < n; ++k) {
+                sums[static_cast<size_t>(positions[static_cast<size_t>(k)])] += static_cast<double>(g[o * n + k]);
+            }
+            std::ranges::transform(sums, y + o * s.size, [](double sum) { return static_cast<T>(sum); });
         }
     });
     return staging.finish();
@@ -96,7 +101,7 @@ diopiError_t index_select_backward(diopiContextHandle_t ctx, std::string_view op
     if (error != diopiSuccess || y.numel == 0) return error;
     const AroundDim around(y.shape, d);
     if (around.inner > 1 || around.outer == 1) return sum_rows(ctx, g, y, around.inner, {positions, around.size});
-    const bool is_double = g.dtype == Dtype::float64 || dtype_of_sum(y.dtype, at.numel) == Dtype::float64;
+    const bool is_double = g.dtype == Dtype::float64 || y.dtype == Dtype::float64;
     return (is_double ? add_elements<double> : add_elements<float>)(ctx, g, y, around, positions);
 }
 

@@ -120,6 +120,21 @@ struct Places {
     }
 };
 
+/// At most so many rows have one place. Where rows are short, to count them would take longer than to add them.
+int64_t most_on_one_place(const Places& places) {
+    constexpr int64_t kShort = 16;
+    std::vector<int64_t> sorted = places.indexed;
+    if (places.width() < kShort) return static_cast<int64_t>(sorted.size());
+    std::ranges::sort(sorted);
+    int64_t most = 0;
+    for (auto at = sorted.begin(); at != sorted.end();) {
+        const auto next = std::upper_bound(at, sorted.end(), *at);
+        most = std::max<int64_t>(most, next - at);
+        at = next;
+    }
+    return most;
+}
+
 void multiply(std::vector<int64_t>& offsets, int64_t size, int64_t stride) {
     std::vector<int64_t> more;
     more.reserve(offsets.size() * static_cast<size_t>(size));
@@ -239,9 +254,11 @@ diopiError_t index_backward(diopiContextHandle_t ctx, std::string_view op, diopi
     if (error == diopiSuccess) error = check_computable(op, "grad_output", g);
     if (error == diopiSuccess) error = check_computable(op, "grad_input", y);
     if (error == diopiSuccess) error = read_indices(op, indices, nums, read);
-    if (error == diopiSuccess) error = check_shape(op, "grad_output", g, places_of(read, y).shape);
+    if (error != diopiSuccess) return error;
+    const Places places = places_of(read, y);
+    error = check_shape(op, "grad_output", g, places.shape);
     if (error != diopiSuccess || y.numel == 0) return error;
-    const Dtype sums = dtype_of_sum(y.dtype, numel(read.wide));
+    const Dtype sums = dtype_of_sum(y.dtype, most_on_one_place(places));
     const bool is_double = g.dtype == Dtype::float64 || sums == Dtype::float64;
     return (is_double ? add_gradient<double> : add_gradient<float>)(ctx, read, g, y);
 }
@@ -258,10 +275,10 @@ void put_places(const Places& places, const E* values, E* y) {
     }
 }
 
-/// y += values at the places of the indices, in the type that y is computed in.
-diopiError_t accumulate_into(diopiContextHandle_t ctx, const IndexReader& read, const View& y, const View& values) {
+/// y += values at the places of the indices, in a dtype for sums.
+diopiError_t accumulate_into(diopiContextHandle_t ctx, const IndexReader& read, Dtype dtype, const View& y,
+                             const View& values) {
     View sums = y, terms;
-    const Dtype dtype = dtype_of_sum(y.dtype, numel(read.wide));
     diopiError_t error = contiguous_as(ctx, values, dtype, terms);
     if (error == diopiSuccess && y.dtype != dtype) {
         error = require(ctx, y.shape, dtype, sums);
@@ -297,7 +314,7 @@ diopiError_t index_put(diopiContextHandle_t ctx, std::string_view op, diopiTenso
     if (!is_whole) copy(v, spread);
     if (!same_view(x, y)) copy(x, y);
     if (spread.numel == 0 || y.numel == 0) return diopiSuccess;
-    if (accumulate) return accumulate_into(ctx, read, y, spread);
+    if (accumulate) return accumulate_into(ctx, read, dtype_of_sum(y.dtype, most_on_one_place(places)), y, spread);
     with_item(y.dtype, [&]<class E>() { put_places(places, spread.as<const E>(), y.as<E>()); });
     return diopiSuccess;
 }
