@@ -1,6 +1,7 @@
 /// div with a tensor or a number, into out or in place: plain, or with the quotient rounded.
 #include <atomic>
 #include <cmath>
+#include <complex>
 #include <type_traits>
 
 #include "kernels/cpu/operands.hpp"
@@ -11,17 +12,26 @@ namespace diopi::cpu {
 
 namespace {
 
-/// Complex numbers in the next wider format, or products on the way overflow where the quotient does not.
+/// The quotient of complex numbers: in the next wider format where products may overflow or become denormal on the way.
+inline std::complex<double> divide(std::complex<double> a, std::complex<double> b) {
+    const auto is_moderate = [](double x) { return x == 0 || (std::fabs(x) > 0x1p-400 && std::fabs(x) < 0x1p400); };
+    const double square = b.real() * b.real() + b.imag() * b.imag();
+    if (square != 0 && is_moderate(a.real()) && is_moderate(a.imag()) && is_moderate(b.real()) &&
+        is_moderate(b.imag())) {
+        return {(a.real() * b.real() + a.imag() * b.imag()) / square,
+                (a.imag() * b.real() - a.real() * b.imag()) / square};
+    }
+    using Wide = std::complex<long double>;
+    return std::complex<double>(Wide(a) / Wide(b));
+}
+
 template <class T>
 struct Divide {
     T operator()(T a, T b) const {
-        if constexpr (std::is_same_v<T, std::complex<float>>) {
-            return T(std::complex<double>(a) / std::complex<double>(b));
-        } else if constexpr (std::is_same_v<T, std::complex<double>>) {
-            return T(std::complex<long double>(a) / std::complex<long double>(b));
-        } else {
+        if constexpr (kIsComplex<T>)
+            return T(divide(std::complex<double>(a), std::complex<double>(b)));
+        else
             return a / b;
-        }
     }
 };
 
