@@ -68,7 +68,7 @@ TEST_CASE("an integer with more digits than float32 is rounded to it before it b
     CHECK(bound_of_maximum(Dtype::int32, Dtype::int64).accuracy == AccuracyClass::A);
 }
 
-TEST_CASE("a quotient by large integers has several roundings; the reference knows those of a whole one") {
+TEST_CASE("a quotient by large integers has several roundings, and the reference knows those of a whole one") {
     const auto bound_of_quotient = [](const char* mode) {
         Case c = make_case("div", {case_tensor("input", {4}, Dtype::int32), case_tensor("other", {4}, Dtype::float32)});
         c.params.emplace_back("rounding_mode", Param{std::string(mode)});
