@@ -102,8 +102,10 @@ class Machine:
         return self.libraries / ("cuda" if self.is_gpu else "") / "libdiopi_impl.so"
 
     def diopi(self, *arguments):
-        """Only the program gets its libraries: PyTorch and compute-sanitizer keep theirs."""
-        return ["env", f"LD_LIBRARY_PATH={self.loader_path}", str(self.path), *map(str, arguments)]
+        """Only the program gets its libraries: PyTorch and compute-sanitizer keep theirs. A launch waits while the
+        driver's queue is full, which the stream check takes for a fault (docs/cuda.md)."""
+        return ["env", f"LD_LIBRARY_PATH={self.loader_path}", "CUDA_SCALE_LAUNCH_QUEUES=4x", str(self.path),
+                *map(str, arguments)]
 
     def test(self, name, *arguments, impl=None):
         return self.diopi("test", "--impl", impl or self.impl, "--quiet", "--run", name, "--csv", f"{name}.csv",

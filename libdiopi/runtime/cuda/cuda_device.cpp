@@ -73,11 +73,7 @@ Caching wanted_caching() { return environment_has("DIOPI_CUDA_CACHE", "0") ? Cac
 /// Streams and the default stream, null, do not wait for each other.
 class CudaDevice final : public Device, public StreamCopies, public AllocatorOwner {
  public:
-    CudaDevice() : caching_(wanted_caching()), allocator_({allocate_raw, free_raw, drain}, caching_) {
-        // A launch waits while the driver's queue is full, as it was when cuDNN made the gradients of 242 groups on a
-        // stream that was held. The driver reads the variable when it starts.
-        (void)setenv("CUDA_SCALE_LAUNCH_QUEUES", "4x", 0);
-    }
+    CudaDevice() : caching_(wanted_caching()), allocator_({allocate_raw, free_raw, drain}, caching_) {}
 
     std::string_view name() const override { return "cuda"; }
     bool is_host() const override { return false; }
@@ -242,7 +238,6 @@ Device& cuda_device() {
 }
 
 Status probe_cuda() {
-    Device& device = cuda_device();
     int count = 0, major = 0;
     const cudaError_t error = cudaGetDeviceCount(&count);
     if (error == cudaErrorInsufficientDriver) return bad_input(driver_error());
@@ -256,7 +251,7 @@ Status probe_cuda() {
     if (major < kLeastMajor) {
         return bad_input("the GPU is of compute capability " + std::to_string(major) + ".x, wanted 8.0 or later");
     }
-    return check_health(device);
+    return check_health(cuda_device());
 }
 
 }  // namespace diopi
