@@ -90,7 +90,7 @@ diopiError_t gather(diopiContextHandle_t ctx, std::string_view op, diopiTensorHa
     return diopiSuccess;
 }
 
-/// Elements of the index that may name one place.
+/// The most elements of the index that can name one place.
 int64_t most_on_one_place(const View& index, size_t dim) { return index.rank() == 0 ? 1 : index.shape[dim]; }
 
 /// A dense copy of a tensor in another dtype, or the tensor itself.

@@ -120,11 +120,11 @@ struct Places {
     }
 };
 
-/// At most so many rows have one place. Where rows are short, to count them would take longer than to add them.
+/// The most rows that have one place. Short rows are not counted, because that takes longer than adding them.
 int64_t most_on_one_place(const Places& places) {
     constexpr int64_t kShort = 16;
+    if (places.width() < kShort) return std::ssize(places.indexed);
     std::vector<int64_t> sorted = places.indexed;
-    if (places.width() < kShort) return static_cast<int64_t>(sorted.size());
     std::ranges::sort(sorted);
     int64_t most = 0;
     for (auto at = sorted.begin(); at != sorted.end();) {

@@ -391,7 +391,7 @@ bool optimise(Draft& draft) {
         if (!arg.is_tensor()) continue;
         const bool is_zero = is_first_step && arg.is_inout && !arg.unwritten && arg.name != "param";
         FillSpec state{is_zero ? Fill::kZeros : arg.has_meaning ? Fill::kRand : Fill::kRandn};
-        // The difference of a mean square and the squared mean has a root: it is not rounding alone.
+        // The root of square_avg - grad_avg^2 must not be the root of rounding errors.
         if (!is_zero && arg.name == "square_avg" && draft.row().find("grad_avg") >= 0) state = {Fill::kUniform, 2, 4};
         if (!is_zero && arg.name == "grad_avg") state = {Fill::kUniform, -1, 1};
         draft.add(arg.name, shape, draft.dtype(), state);

@@ -28,7 +28,7 @@ bool rounds_integers(const Call& call, Dtype result) {
     return rounds;
 }
 
-/// Of a quotient that is made whole the reference knows where roundings show.
+/// Whether the quotient is rounded to a whole number. The reference has error bounds for such quotients.
 bool is_whole_quotient(const Call& call) {
     return call.has("rounding_mode") && call.integer("rounding_mode") != RoundModeNone;
 }
