@@ -8,6 +8,7 @@
 #include "kernels/cpu/operands.hpp"
 #include "kernels/cpu/operators.hpp"
 #include "kernels/cpu/positions.hpp"
+#include "kernels/cpu/row_sums.hpp"
 #include "kernels/cpu/threads.hpp"
 #include "kernels/cpu/tile.hpp"
 #include "kernels/entries/entries.hpp"
@@ -102,6 +103,12 @@ diopiError_t in_dtype(diopiContextHandle_t ctx, const View& tensor, Dtype dtype,
     return error;
 }
 
+/// Whether the index has places in the last dim of a tensor, with a list for each of its rows.
+bool has_lists_of_last_dim(const View& index, const View& tensor, size_t dim) {
+    return index.rank() > 0 && static_cast<int64_t>(dim) + 1 == tensor.rank() &&
+           std::ranges::equal(index.shape.first(dim), tensor.shape.first(dim));
+}
+
 diopiError_t gather_backward(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t grad_input,
                              diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input, int64_t dim,
                              diopiConstTensorHandle_t index) {
@@ -113,6 +120,11 @@ diopiError_t gather_backward(diopiContextHandle_t ctx, std::string_view op, diop
     if (error == diopiSuccess) error = check_like(op, "grad_output", g, at.shape, y.dtype);
     if (error == diopiSuccess) error = check_computable(op, "grad_output", g);
     if (error != diopiSuccess) return error;
+    if (y.numel > 0 && has_lists_of_last_dim(at, y, d)) {
+        Positions positions;
+        error = read_positions(ctx, op, at, y.shape[d], Negative::refused, positions);
+        return error == diopiSuccess ? sum_elements(ctx, g, y, y.shape[d], positions) : error;
+    }
     View sums, terms;
     Walk walk;
     error = in_dtype(ctx, y, dtype_of_sum(y.dtype, most_on_one_place(at, d)), sums);

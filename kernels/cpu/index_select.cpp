@@ -1,10 +1,8 @@
 /// Positions along one dim, by an index tensor of one dim. Gradients add up rows in the order of the index.
 #include <algorithm>
 #include <cstring>
-#include <vector>
 
 #include "kernels/cpu/item.hpp"
-#include "kernels/cpu/onednn_staging.hpp"
 #include "kernels/cpu/operators.hpp"
 #include "kernels/cpu/row_sums.hpp"
 #include "kernels/cpu/threads.hpp"
@@ -58,29 +56,6 @@ diopiError_t index_select(diopiContextHandle_t ctx, std::string_view op, diopiTe
     return diopiSuccess;
 }
 
-/// Elements of the last dim, which are too small for a sum of their own each: y[o][positions[k]] += g[o][k]. Any number
-/// of them may have one place: their sums are float64.
-template <class T>
-diopiError_t add_elements(diopiContextHandle_t ctx, const View& grad, const View& out, const AroundDim& s,
-                          Positions positions) {
-    const auto n = static_cast<int64_t>(positions.size());
-    Staging staging(ctx);
-    const auto* g = staging.in<T>(grad);
-    auto* y = staging.out<T>(out);
-    if (staging.error() != diopiSuccess) return staging.error();
-    parallel_for(s.outer, s.size + n, [&](int64_t first, int64_t last) {
-        std::vector<double> sums(static_cast<size_t>(s.size));
-        for (int64_t o = first; o < last; ++o) {
-            std::ranges::fill(sums, 0.0);
-            for (int64_t k = 0; k < n; ++k) {
-                sums[static_cast<size_t>(positions[static_cast<size_t>(k)])] += static_cast<double>(g[o * n + k]);
-            }
-            std::ranges::transform(sums, y + o * s.size, [](double sum) { return static_cast<T>(sum); });
-        }
-    });
-    return staging.finish();
-}
-
 diopiError_t index_select_backward(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t grad_input,
                                    diopiConstTensorHandle_t grad, diopiSize_t sizes, int64_t dim,
                                    diopiConstTensorHandle_t index) {
@@ -101,8 +76,7 @@ diopiError_t index_select_backward(diopiContextHandle_t ctx, std::string_view op
     if (error != diopiSuccess || y.numel == 0) return error;
     const AroundDim around(y.shape, d);
     if (around.inner > 1 || around.outer == 1) return sum_rows(ctx, g, y, around.inner, {positions, around.size});
-    const bool is_double = g.dtype == Dtype::float64 || y.dtype == Dtype::float64;
-    return (is_double ? add_elements<double> : add_elements<float>)(ctx, g, y, around, positions);
+    return sum_elements(ctx, g, y, around.size, positions);
 }
 
 /// The value is a 0-dim tensor or a number.

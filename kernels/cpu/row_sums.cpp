@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <vector>
 
 #include "kernels/cpu/onednn_staging.hpp"
 #include "kernels/cpu/patch.hpp"
@@ -97,6 +98,38 @@ diopiError_t sum_rows(diopiContextHandle_t ctx, const View& grad, const View& ou
     (is_wide ? sum_dense_rows<double> : sum_dense_rows<float>)(from, to, size, picked, terms, divided);
     if (to.data != out.data) copy(to, out);
     return diopiSuccess;
+}
+
+namespace {
+
+template <class T>
+diopiError_t sum_elements_in(diopiContextHandle_t ctx, const View& grad, const View& out, int64_t size,
+                             Positions places) {
+    Staging staging(ctx);
+    const auto* g = staging.in<T>(grad);
+    auto* y = staging.out<T>(out);
+    if (staging.error() != diopiSuccess) return staging.error();
+    const int64_t rows = out.numel / size, terms = grad.numel / rows;
+    const int64_t step = std::ssize(places) == terms ? 0 : terms;
+    parallel_for(rows, size + terms, [&](int64_t first, int64_t last) {
+        std::vector<double> sums(static_cast<size_t>(size));
+        for (int64_t o = first; o < last; ++o) {
+            std::ranges::fill(sums, 0.0);
+            const int64_t* to = places.data() + o * step;
+            for (int64_t k = 0; k < terms; ++k) {
+                sums[static_cast<size_t>(to[k])] += static_cast<double>(g[o * terms + k]);
+            }
+            std::ranges::transform(sums, y + o * size, [](double sum) { return static_cast<T>(sum); });
+        }
+    });
+    return staging.finish();
+}
+
+}  // namespace
+
+diopiError_t sum_elements(diopiContextHandle_t ctx, const View& grad, const View& out, int64_t size, Positions places) {
+    const bool is_double = grad.dtype == Dtype::float64 || out.dtype == Dtype::float64;
+    return (is_double ? sum_elements_in<double> : sum_elements_in<float>)(ctx, grad, out, size, places);
 }
 
 }  // namespace diopi::cpu

@@ -30,4 +30,9 @@ class RowTerms {
 [[nodiscard]] diopiError_t sum_rows(diopiContextHandle_t ctx, const View& grad, const View& out, int64_t size,
                                     const RowTerms& terms, bool divided = false);
 
+/// The same for rows of one element each: out[o][places[k]] = the sum of its terms grad[o][k]. `places` has a list for
+/// all o, or one for each. Any number of terms may have one place: their sums are float64.
+[[nodiscard]] diopiError_t sum_elements(diopiContextHandle_t ctx, const View& grad, const View& out, int64_t size,
+                                        Positions places);
+
 }  // namespace diopi::cpu

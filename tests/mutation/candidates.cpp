@@ -8,6 +8,7 @@
 #include "cases/variant.hpp"
 #include "conformance/cost.hpp"
 #include "hard/hard_cases.hpp"
+#include "step/case_run.hpp"
 
 namespace diopi::mutation {
 
@@ -37,8 +38,10 @@ const RunKind kRuns[] = {
 /// The number of hard cases of each operator; `diopi test` has 400 of them at level 2.
 constexpr size_t kHardCases = 100;
 
-/// Faults beyond element 2^15 need a case that has it: the cheapest such case of a function is always taken.
+/// Faults beyond element 2^15 need a case that has it.
 constexpr int64_t kLargeNumel = (int64_t{1} << 15) + 1;
+/// Some other options make no difference, as dim 1 in the place of -1.
+constexpr size_t kMostWithOtherOptions = 4;
 
 struct Step {
     const char* name;
@@ -79,19 +82,38 @@ int64_t largest_numel(const Case& c) {
     return largest;
 }
 
-/// Chooses from candidates in the order of their cost: the first of each kind, then the second of each, up to `most`.
+/// Whether a tensor has two dims or more that a number can tell apart.
+bool has_matrix(const Case& c) {
+    const auto is_long = [](int64_t size) { return size > 1; };
+    const auto is_matrix = [&](const TensorSpec& spec) { return std::ranges::count_if(spec.shape, is_long) > 1; };
+    return std::ranges::any_of(c.tensors,
+                               [&](const CaseTensor& tensor) { return std::ranges::any_of(tensor.specs, is_matrix); });
+}
+
+/// Whether a fault may need the case: one of many elements, or one with a call with other options that is judged.
+bool is_special(const Candidate& x) {
+    if (x.options.empty()) return largest_numel(x.c) >= kLargeNumel;
+    return !x.c.other_params.empty() && rules_for(x.c, {}).other_options && has_matrix(x.c);
+}
+
+/// Chooses from candidates in the order of their cost: some special ones, then the first of each kind, then the second
+/// of each, up to `most`.
 std::vector<Candidate> chosen(std::vector<Candidate> all, size_t most, int64_t largest_cost) {
-    const bool is_plain = !all.empty() && all.front().options.empty();
+    const size_t most_special = !all.empty() && all.front().options.empty() ? 1 : kMostWithOtherOptions;
     std::ranges::stable_sort(all, {}, &Candidate::cost);
     std::map<std::string, int64_t> seen;
     std::vector<std::pair<int64_t, size_t>> order;
-    const auto large = std::ranges::find_if(all, [](const Candidate& x) { return largest_numel(x.c) >= kLargeNumel; });
+    size_t special = 0;
     for (size_t i = 0; i < all.size(); ++i) {
-        const bool is_large = is_plain && large != all.end() && i == static_cast<size_t>(large - all.begin());
+        if (special < most_special && is_special(all[i])) {
+            order.emplace_back(-1, i);
+            ++special;
+            continue;
+        }
         // Empty cases can only show crashes.
         const bool late = largest_numel(all[i].c) == 0;
-        if (!is_large && all[i].cost > largest_cost && !order.empty()) continue;
-        order.emplace_back(is_large ? -1 : seen[kind_of(all[i].c)]++ + (late ? 100 : 0), i);
+        if (all[i].cost > largest_cost && !order.empty()) continue;
+        order.emplace_back(seen[kind_of(all[i].c)]++ + (late ? 100 : 0), i);
     }
     std::ranges::stable_sort(order);
     if (order.size() > most) order.resize(most);

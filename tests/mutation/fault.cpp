@@ -36,10 +36,10 @@ Outcome Faulty::around(Call& call, Context& context, const Next& next) {
     if (call.row != row_) return next(call, context);
     Scene scene(call, context, next, calls_++);
     scene.run_right();
-    if (!scene.outcome().ok() || fault_ == nullptr) return scene.outcome();
+    if (fault_ == nullptr || (!scene.outcome().ok() && fault_->acting != Acting::on_error)) return scene.outcome();
     fault_->act(scene);
     planted_ = planted_ || scene.changed();
-    if (!planted_ && !fault_->acts_later) return {diopiNoImplement, "the fault makes no difference"};
+    if (!planted_ && fault_->acting != Acting::later) return {diopiNoImplement, "the fault makes no difference"};
     return scene.outcome();
 }
 

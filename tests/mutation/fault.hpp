@@ -15,6 +15,13 @@ enum class Ending {
     kHangs,    ///< only the time limit ends it
 };
 
+/// The calls at which a fault acts.
+enum class Acting {
+    always,
+    later,     ///< not at the first call
+    on_error,  ///< also at a call that the right library refuses
+};
+
 struct Fault {
     std::string_view code;  ///< two characters, the head of a column
     std::string_view name;
@@ -24,7 +31,7 @@ struct Fault {
     /// Whether it may strike a function; null: all.
     bool (*applies)(const Row&) = nullptr;
     Ending ending = Ending::kReturns;
-    bool acts_later = false;  ///< not at the first call
+    Acting acting = Acting::always;
 };
 
 /// All faults: the tables of the files faults_*.cpp, joined.

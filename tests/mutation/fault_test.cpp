@@ -135,6 +135,45 @@ TEST_CASE("wrong elements are at the fault's positions") {
     CHECK(turned == std::vector<double>{right[0], right[2], right[1], right[3]});
 }
 
+TEST_CASE("the first two dims of a result are swapped in memory that keeps the shape") {
+    Sum sum({2, 3, 2});
+    const auto turned = sum.with("first_axes_swapped");
+    const auto right = sum.right();
+    CHECK(turned == std::vector<double>{right[0], right[1], right[6], right[7], right[2], right[3], right[8], right[9],
+                                        right[4], right[5], right[10], right[11]});
+}
+
+TEST_CASE("a grid of 65535 blocks writes no element behind them") {
+    Sum sum({65'538});
+    CHECK(changed(sum, "grid_end_unwritten") == std::vector<size_t>{65'535, 65'536, 65'537});
+}
+
+TEST_CASE("results of int64 lose their upper bits, or their lowest ones") {
+    constexpr int64_t kBeyondInt32 = (int64_t{1} << 40) + 5, kBeyondFloat64 = (int64_t{1} << 53) + 1;
+    const auto sum_of = [](int64_t number, std::string_view fault) {
+        Call call(*find_row("diopiAdd"));
+        for (const char* name : {"out", "input", "other"}) {
+            auto made = make_tensor(cpu_device(), {{1}, Dtype::int64, {}});
+            REQUIRE(made.ok());
+            const int64_t value = std::string_view(name) == "input" ? number : 0;
+            std::memcpy((*made)->data(), &value, sizeof value);
+            call[name] = *made;
+        }
+        call["alpha"] = Scalar::of(int64_t{1});
+        Faulty faulty(*call.row, find_fault(fault));
+        Chain chain(cpu());
+        chain.add(faulty);
+        Context context(cpu_device());
+        CHECK(chain.run(call, context).ok());
+        int64_t result = 0;
+        std::memcpy(&result, call.tensor("out")->data(), sizeof result);
+        return result;
+    };
+    CHECK(sum_of(kBeyondInt32, "wrapped_to_int32") == 5);
+    CHECK(sum_of(kBeyondFloat64, "through_float64") == kBeyondFloat64 - 1);
+    CHECK(sum_of(kBeyondFloat64, "wrapped_to_int32") == 1);
+}
+
 TEST_CASE("a fault that cannot strike is not planted, and the call is declined") {
     Sum sum({8});
     sum.with("tile_8_unwritten");
@@ -196,6 +235,68 @@ TEST_CASE("operands are read wrongly") {
     Sum scaled;
     scaled.call["alpha"] = Scalar::of(int64_t{3});
     CHECK(scaled.with("number_ignored")[0] == Approx(4.0 / 3));
+    scaled.call["alpha"] = Scalar::of(2.5);
+    CHECK(scaled.with("fast_path_too_wide")[0] == Approx(1 + 2.0 / 3));
+    Sum wide({1}, Dtype::float64);
+    wide.call["alpha"] = Scalar::of(0.1);
+    CHECK(wide.with("number_in_float32")[0] == 1 + double{0.1F} / 3);
+}
+
+TEST_CASE("a byte that chooses an element counts by its lowest bit") {
+    Call call(*find_row("diopiWhere"));
+    call["out"] = floats({3}, [](int64_t) { return 0; });
+    call["input"] = floats({3}, [](int64_t) { return 1; });
+    call["other"] = floats({3}, [](int64_t) { return 2; });
+    auto condition = make_tensor(cpu_device(), {{3}, Dtype::uint8, {}});
+    REQUIRE(condition.ok());
+    const uint8_t bytes[] = {0, 1, 2};
+    std::memcpy((*condition)->data(), bytes, sizeof bytes);
+    call["condition"] = *condition;
+    Faulty faulty(*call.row, find_fault("condition_bit"));
+    Chain chain(cpu());
+    chain.add(faulty);
+    Context context(cpu_device());
+    CHECK(chain.run(call, context).ok());
+    CHECK(values_of(*call.tensor("out")) == std::vector<double>{2, 1, 2});
+}
+
+TEST_CASE("an output that is an input is read after it was written") {
+    Sum sum({2});
+    sum.call["out"] = sum.call["input"];
+    CHECK(sum.with("read_after_write")[0] == Approx(1 + 2.0 / 3));
+    Sum apart({2});
+    apart.with("read_after_write");
+    CHECK_FALSE(apart.faulty->planted());
+}
+
+TEST_CASE("an error that the call asks for is forgotten") {
+    Call call(*find_row("diopiCholesky"));
+    call["out"] = floats({1, 1}, [](int64_t) { return 0; });
+    call["info"] = [] {
+        auto made = make_tensor(cpu_device(), {{}, Dtype::int32, {}});
+        REQUIRE(made.ok());
+        return *made;
+    }();
+    call["mat"] = floats({1, 1}, [](int64_t) { return -1; });
+    call["upper"] = false;
+    call["checkerror"] = true;
+    Context context(cpu_device());
+    CHECK_FALSE(Chain(cpu()).run(call, context).ok());
+    Faulty faulty(*call.row, find_fault("error_forgotten"));
+    Chain chain(cpu());
+    chain.add(faulty);
+    CHECK(chain.run(call, context).ok());
+    CHECK(faulty.planted());
+}
+
+TEST_CASE("a plan has the numbers of the first call of its shapes") {
+    Sum sum({2, 17});
+    const auto first = sum.with("options_kept");
+    CHECK(first == sum.right());
+    sum.call["alpha"] = Scalar::of(int64_t{3});
+    CHECK(sum.again() == first);
+    CHECK(sum.faulty->planted());
+    CHECK(sum.right() != first);
 }
 
 TEST_CASE("fractions are cut, unread inputs multiplied, and lists computed by sixteen") {

@@ -133,6 +133,48 @@ void stale_results(Scene& scene) {
 /// Results that are right the second time are the same.
 bool is_repeatable(const Row& row) { return has_right_values(row) && row.repeat == Repeat::repeatable; }
 
+/// Numbers, lists of them and texts: what a call has beside tensors.
+bool is_option(const Arg& arg) {
+    switch (arg.kind) {
+        case ArgKind::scalar:
+        case ArgKind::int_list:
+        case ArgKind::int_list_ptr:
+        case ArgKind::int64:
+        case ArgKind::int32:
+        case ArgKind::float32:
+        case ArgKind::float64:
+        case ArgKind::boolean:
+        case ArgKind::text:
+        case ArgKind::reduction:
+        case ArgKind::round_mode:
+            return !arg.gives_number;
+        default:
+            return false;
+    }
+}
+
+/// A plan that is found again by the shapes and dtypes alone: it has the numbers and options of the call that made it.
+void options_kept(Scene& scene) {
+    std::vector<int64_t> key = {static_cast<int64_t>(scene.call().row->index())};
+    for (const TensorPtr& tensor : scene.tensors()) {
+        key.push_back(static_cast<int64_t>(tensor->dtype));
+        key.push_back(static_cast<int64_t>(tensor->rank()));
+        key.insert(key.end(), tensor->shape.begin(), tensor->shape.end());
+    }
+    static std::map<std::vector<int64_t>, std::vector<Value>> plans;
+    Call changed = scene.call();
+    std::vector<Value> options(changed.args.size());
+    for (size_t i = 0; i < options.size(); ++i) {
+        if (is_option(changed.row->args()[i])) options[i] = changed.args[i];
+    }
+    const std::vector<Value>& kept = plans.emplace(std::move(key), std::move(options)).first->second;
+    for (size_t i = 0; i < kept.size(); ++i) {
+        if (is_option(changed.row->args()[i])) changed.args[i] = kept[i];
+    }
+    scene.run_instead(std::move(changed));
+}
+bool has_options(const Row& row) { return is_repeatable(row) && std::ranges::any_of(row.args(), is_option); }
+
 /// Leaked blocks are linked, so that a leak checker still finds them.
 void leak(Scene& scene) {
     static void* chain = nullptr;
@@ -155,7 +197,9 @@ constexpr Fault kMemoryFaults[] = {
     {"MR", "reads_behind", "adds 0 times the number behind the last input to the last element", reads_behind,
      has_right_values},
     {"MS", "stale_results", "keeps the first results of an address", stale_results, is_repeatable, Ending::kReturns,
-     true},
+     Acting::later},
+    {"MO", "options_kept", "keeps the numbers and options of the first call with the same shapes and dtypes",
+     options_kept, has_options, Ending::kReturns, Acting::later},
     {"MV", "vector_gap_written", "stores the rows of a strided output in whole vectors", vector_gap_written,
      has_outputs},
     {"MK", "leak", "leaks 64 bytes at each call", leak},

@@ -80,18 +80,76 @@ void number_ignored(Scene& scene) {
     }
 }
 
-/// Beside integers only: a floating number is then converted to their dtype.
-void fraction_cut(Scene& scene) {
-    const auto inputs = scene.inputs();
-    if (!std::ranges::all_of(inputs, [](const TensorPtr& tensor) { return is_integer(tensor->dtype); })) return;
+/// The call with each floating number of its arguments changed.
+template <class Change>
+void run_with_numbers(Scene& scene, Change change) {
     Call changed = scene.call();
     for (Value& value : changed.args) {
         if (auto* scalar = std::get_if<Scalar>(&value); scalar != nullptr && is_floating(scalar->dtype)) {
-            scalar->real = std::trunc(scalar->real);
+            scalar->real = change(scalar->real);
         }
+        if (auto* number = std::get_if<double>(&value)) *number = change(*number);
     }
     scene.run_instead(std::move(changed));
 }
+
+bool all_integers(const Scene& scene) {
+    return std::ranges::all_of(scene.inputs(), [](const TensorPtr& tensor) { return is_integer(tensor->dtype); });
+}
+
+/// Beside integers only: a floating number is then converted to their dtype.
+void fraction_cut(Scene& scene) {
+    if (all_integers(scene)) run_with_numbers(scene, [](double x) { return std::trunc(x); });
+}
+
+/// A fast path for whole numbers that tests only the whole part: 2.5 is taken for 2.
+void fast_path_too_wide(Scene& scene) {
+    if (!all_integers(scene)) run_with_numbers(scene, [](double x) { return x > 1 ? std::trunc(x) : x; });
+}
+
+/// Numbers go through float32 beside float64.
+void number_in_float32(Scene& scene) {
+    const auto is_double = [](const TensorPtr& tensor) { return tensor->dtype == Dtype::float64; };
+    if (!std::ranges::any_of(scene.inputs(), is_double)) return;
+    run_with_numbers(scene, [](double x) { return double{static_cast<float>(x)}; });
+}
+
+/// Of a byte that chooses an element only the lowest bit counts.
+void condition_bit(Scene& scene) {
+    for_each_tensor(std::as_const(scene.call()), [&](const Place& place, const TensorPtr& tensor) {
+        if (!place.arg.takes_bytes || tensor->dtype != Dtype::uint8 || tensor->numel() == 0) return;
+        const TensorPtr bits = dense_copy(*tensor);
+        for (int64_t i = 0; i < bits->numel(); ++i) *element(*bits, i) &= std::byte{1};
+        scene.run_instead(exchanged(scene, tensor, bits));
+    });
+}
+bool has_byte_condition(const Row& row) { return std::ranges::any_of(row.args(), &Arg::takes_bytes); }
+
+/// Where an output is an input, too, it is read after it was written.
+void read_after_write(Scene& scene) {
+    for (const Scene::Result& result : scene.results()) {
+        if (result.is_inout) continue;
+        for (const TensorPtr& input : scene.inputs()) {
+            const bool is_same = input->storage.memory == result.tensor->storage.memory;
+            if (!is_same || input->shape != result.right->shape || input->dtype != result.right->dtype) continue;
+            return scene.run_instead(scene.with([&](const TensorPtr& tensor, const Arg& arg) {
+                return tensor == input && !arg.is_output ? result.right : tensor;
+            }));
+        }
+    }
+}
+
+/// No error where the call asks for one.
+void error_forgotten(Scene& scene) {
+    if (scene.outcome().ok()) return;
+    Call changed = scene.call();
+    for (size_t i = 0; i < changed.args.size(); ++i) {
+        if (changed.row->args()[i].asks_for_error) changed.args[i] = false;
+    }
+    scene.run_instead(std::move(changed));
+    scene.succeed();
+}
+bool may_ask_for_error(const Row& row) { return std::ranges::any_of(row.args(), &Arg::asks_for_error); }
 
 /// A launch takes 16 tensors of a list, and those of the next one get the results of the first.
 void list_of_sixteen(Scene& scene) {
@@ -192,6 +250,15 @@ constexpr Fault kOperandsFaults[] = {
     {"OO", "optional_ignored", "an optional tensor that is given is ignored", optional_ignored, has_right_values},
     {"ON", "number_ignored", "a number (alpha, value) is read as 1", number_ignored, has_right_values},
     {"OF", "fraction_cut", "a number beside integers loses its fraction", fraction_cut, has_right_values},
+    {"OP", "fast_path_too_wide", "a number above 1 beside floating tensors loses its fraction", fast_path_too_wide,
+     has_right_values},
+    {"OR", "number_in_float32", "numbers are rounded to float32 beside float64", number_in_float32, has_right_values},
+    {"OC", "condition_bit", "of a byte that chooses an element only the lowest bit counts", condition_bit,
+     has_byte_condition},
+    {"OA", "read_after_write", "where the output is an input, it is read after it was written", read_after_write,
+     has_right_values, Ending::kReturns, Acting::later},
+    {"OQ", "error_forgotten", "no error is given where the call asks for one", error_forgotten, may_ask_for_error,
+     Ending::kReturns, Acting::on_error},
     {"OL", "list_of_sixteen", "from the 17th on, tensors of a list get the results of the first 16", list_of_sixteen,
      has_lists},
     {"OU", "unread_input_multiplied",

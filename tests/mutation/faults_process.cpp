@@ -55,10 +55,11 @@ constexpr Fault kProcessFaults[] = {
     {"PH", "hang", "never returns", hang, nullptr, Ending::kHangs},
     {"PP", "stray_output", "writes a line to standard output", print_stray, nullptr, Ending::kDies},
     {"PE", "error_sometimes", "returns an error at every second call", error_sometimes, nullptr, Ending::kReturns,
-     true},
+     Acting::later},
     {"PN", "nondeterministic", "one bit differs at every second call", nondeterministic, repeats, Ending::kReturns,
-     true},
-    {"P2", "wrong_again", "one element is wrong from the second call on", wrong_again, nullptr, Ending::kReturns, true},
+     Acting::later},
+    {"P2", "wrong_again", "one element is wrong from the second call on", wrong_again, nullptr, Ending::kReturns,
+     Acting::later},
 };
 
 }  // namespace

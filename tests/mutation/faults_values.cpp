@@ -131,6 +131,19 @@ void axes_swapped(Scene& scene) {
     }
 }
 
+/// The first two dims in the other order, in memory that keeps the shape.
+void first_axes_swapped(Scene& scene) {
+    const auto* result = scene.first();
+    if (result == nullptr || result->tensor->rank() < 3) return;
+    const Tensor& tensor = *result->tensor;
+    const int64_t planes = tensor.shape[0], rows = tensor.shape[1], inner = tensor.numel() / (planes * rows);
+    for (int64_t i = 0; i < tensor.numel(); ++i) {
+        const int64_t place = i / inner;
+        const int64_t from = (place % planes * rows + place / planes) * inner + i % inner;
+        std::memcpy(element(tensor, i), element(*result->right, from), size_of(tensor.dtype));
+    }
+}
+
 void rows_swapped(Scene& scene) {
     const auto* result = scene.first();
     if (result == nullptr || result->tensor->shape.empty() || result->tensor->shape.front() < 2) return;
@@ -193,11 +206,42 @@ bool has_indices(const Row& row) {
     return std::ranges::any_of(row.args(), [](const Arg& arg) { return arg.is_output && arg.four_bytes; });
 }
 
+/// Changes each result of int64, if any number comes out different.
+template <class Exchange>
+void exchange_int64(Scene& scene, Exchange exchange) {
+    for (const Scene::Result& result : scene.results()) {
+        if (result.right->dtype != Dtype::int64) continue;
+        for (int64_t i = 0; i < result.right->numel(); ++i) {
+            int64_t number = 0;
+            std::memcpy(&number, element(*result.right, i), sizeof number);
+            number = exchange(number);
+            std::memcpy(element(*result.tensor, i), &number, sizeof number);
+        }
+    }
+}
+
+void wrapped_to_int32(Scene& scene) {
+    exchange_int64(scene, [](int64_t x) { return int64_t{static_cast<int32_t>(x)}; });
+}
+
+void through_float64(Scene& scene) {
+    exchange_int64(scene, [](int64_t x) {
+        const auto rounded = static_cast<double>(x);
+        return rounded < 0x1p63 ? static_cast<int64_t>(rounded) : std::numeric_limits<int64_t>::max();
+    });
+}
+
+/// A grid of at most 65,535 blocks, each of which makes one element.
+void grid_end_unwritten(Scene& scene) {
+    leave_unwritten(scene, [](int64_t i, const Tensor&) { return i >= 65535; });
+}
+
 constexpr Fault kValuesFaults[] = {
     {"UL", "last_unwritten", "the last element is not written", last_unwritten},
     {"UR", "row_ends_unwritten", "the last element of each row is not written", row_ends_unwritten},
     {"U8", "tile_8_unwritten", "elements of the last partial tile of 8 are not written", partial_tile_unwritten<8>},
     {"U6", "tile_16_unwritten", "elements of the last partial tile of 16 are not written", partial_tile_unwritten<16>},
+    {"UG", "grid_end_unwritten", "elements behind the first 65,535 are not written", grid_end_unwritten, has_outputs},
     {"US", "stale", "no output is written", stale, has_outputs},
     {"UO", "last_result_stale", "the last of several results is not written", last_result_stale},
     {"UI", "inout_unchanged", "a tensor that must change in place keeps its values", inout_unchanged, has_inouts},
@@ -212,7 +256,10 @@ constexpr Fault kValuesFaults[] = {
     {"VL", "large_index_wrong", "element 2^15 is wrong", large_index_wrong, has_right_values},
     {"VI", "index_off_by_one", "the last of the indices is off by one", index_off_by_one, has_indices},
     {"VT", "axes_swapped", "the last two axes of the result are swapped", axes_swapped, has_right_values},
+    {"VX", "first_axes_swapped", "the first two axes of the result are swapped", first_axes_swapped, has_right_values},
     {"VR", "rows_swapped", "the first two rows of the result are swapped", rows_swapped, has_right_values},
+    {"VW", "wrapped_to_int32", "results of int64 are wrapped to 32 bits", wrapped_to_int32, has_right_values},
+    {"V5", "through_float64", "results of int64 go through float64", through_float64, has_right_values},
     {"VA", "accumulated", "results are added to the old values of the outputs", accumulated, has_outputs},
     {"VN", "nan_swallowed", "NaN becomes 0", nan_swallowed, has_right_values},
     {"VF", "infinity_saturated", "infinity becomes the largest number", infinity_saturated, has_right_values},

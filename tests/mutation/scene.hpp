@@ -30,6 +30,8 @@ class Scene {
     [[nodiscard]] const Outcome& outcome() const { return outcome_; }
     /// The library reports that the call failed.
     void fail(std::string message);
+    /// The library reports success for a call that failed.
+    void succeed();
 
     /// The tensors that the call wrote: outputs first, then in-out ones, without empty ones.
     struct Result {
