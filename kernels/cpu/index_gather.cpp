@@ -48,7 +48,11 @@ struct Walk {
         for_each_outer(part, 1, [&](const std::array<int64_t, kMaxOperands>& offsets) {
             const int64_t* index = positions + offsets[1] + start[1];
             const int64_t a = offsets[0] + start[0], b = offsets[2] + start[2];
-            for (int64_t i = 0; i < n; ++i) visit(a + i * to, b + i * from + index[i * at] * stride);
+            if (to == 1 && at == 1 && from == 0 && stride == 1) {
+                for (int64_t i = 0; i < n; ++i) visit(a + i, b + index[i]);
+            } else {
+                for (int64_t i = 0; i < n; ++i) visit(a + i * to, b + i * from + index[i * at] * stride);
+            }
         });
     }
 };

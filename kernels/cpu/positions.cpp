@@ -1,9 +1,32 @@
 #include "kernels/cpu/positions.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <string>
 
+#include "kernels/cpu/threads.hpp"
+
 namespace diopi::cpu {
+
+namespace {
+
+/// Whether all numbers are from 0 to size - 1.
+bool all_within(Positions positions, int64_t size) {
+    std::atomic<uint64_t> signs = 0;
+    parallel_for(std::ssize(positions), 1, Loop::arithmetic, [&](int64_t first, int64_t last) {
+        // Its sign bit is set where one of them is below 0 or above size - 1: only what all vector units have.
+        uint64_t outside = 0;
+        for (const int64_t position :
+             positions.subspan(static_cast<size_t>(first), static_cast<size_t>(last - first))) {
+            const auto at = static_cast<uint64_t>(position);
+            outside |= at | (static_cast<uint64_t>(size) - 1 - at);
+        }
+        signs |= outside;
+    });
+    return (signs >> 63) == 0;
+}
+
+}  // namespace
 
 diopiError_t require_places(diopiContextHandle_t ctx, int64_t count, int64_t*& places) {
     View room;
@@ -19,16 +42,12 @@ diopiError_t read_positions(diopiContextHandle_t ctx, std::string_view op, const
     diopiError_t error = contiguous_as(ctx, index, Dtype::int64, dense);
     if (error != diopiSuccess) return error;
     positions = {dense.as<const int64_t>(), static_cast<size_t>(index.numel)};
-    int64_t least = 0, most = -1;
-    for (const int64_t at : positions) {
-        least = std::min(least, at);
-        most = std::max(most, at);
-    }
+    if (all_within(positions, size)) return diopiSuccess;
+    const auto [least, most] = std::ranges::minmax(positions);
     if (most >= size || least < (negative == Negative::from_end ? -size : 0)) {
         return refuse(op, "an index holds " + std::to_string(most >= size ? most : least) + ", but there are " +
                               std::to_string(size) + " places");
     }
-    if (least >= 0) return diopiSuccess;
     int64_t* wrapped = nullptr;
     error = require_places(ctx, index.numel, wrapped);
     if (error != diopiSuccess) return error;

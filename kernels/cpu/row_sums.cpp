@@ -44,12 +44,33 @@ class RowTiles {
         }
     }
 
+    /// Row `row` of out: each term of the same row of grad goes to its place.
+    void sum_elements(int64_t row, Positions places) {
+        totals_.assign(static_cast<size_t>(size_), 0);
+        const auto terms = static_cast<int64_t>(places.size());
+        for (int64_t i = 0; i < terms; i += kTile) {
+            const int64_t n = std::min(kTile, terms - i);
+            const T* x = static_cast<const T*>(loader_.load(Patch::of(grad_, row * terms + i, n)));
+            const int64_t* at = places.data() + i;
+            for (int64_t k = 0; k < n; ++k) totals_[static_cast<size_t>(at[k])] += static_cast<double>(x[k]);
+        }
+        for (int64_t i = 0; i < size_; i += kTile) {
+            const int64_t n = std::min(kTile, size_ - i);
+            const Patch to = Patch::of(out_, row * size_ + i, n);
+            T* sums = static_cast<T*>(storer_.target(to));
+            std::transform(&totals_[static_cast<size_t>(i)], &totals_[static_cast<size_t>(i)] + n, sums,
+                           [](double total) { return static_cast<T>(total); });
+            storer_.store(sums, to);
+        }
+    }
+
  private:
     const View &grad_, &out_;
     int64_t size_;
     Loader loader_;
     Storer storer_;
     Buffers in_, sums_;
+    std::vector<double> totals_;
 };
 
 template <class T>
@@ -100,36 +121,26 @@ diopiError_t sum_rows(diopiContextHandle_t ctx, const View& grad, const View& ou
     return diopiSuccess;
 }
 
-namespace {
-
-template <class T>
-diopiError_t sum_elements_in(diopiContextHandle_t ctx, const View& grad, const View& out, int64_t size,
-                             Positions places) {
-    Staging staging(ctx);
-    const auto* g = staging.in<T>(grad);
-    auto* y = staging.out<T>(out);
-    if (staging.error() != diopiSuccess) return staging.error();
-    const int64_t rows = out.numel / size, terms = grad.numel / rows;
-    const int64_t step = std::ssize(places) == terms ? 0 : terms;
-    parallel_for(rows, size + terms, [&](int64_t first, int64_t last) {
-        std::vector<double> sums(static_cast<size_t>(size));
-        for (int64_t o = first; o < last; ++o) {
-            std::ranges::fill(sums, 0.0);
-            const int64_t* to = places.data() + o * step;
-            for (int64_t k = 0; k < terms; ++k) {
-                sums[static_cast<size_t>(to[k])] += static_cast<double>(g[o * terms + k]);
-            }
-            std::ranges::transform(sums, y + o * size, [](double sum) { return static_cast<T>(sum); });
-        }
-    });
-    return staging.finish();
-}
-
-}  // namespace
-
 diopiError_t sum_elements(diopiContextHandle_t ctx, const View& grad, const View& out, int64_t size, Positions places) {
+    View from, to;
+    diopiError_t error = contiguous(ctx, grad, from);
+    if (error == diopiSuccess) error = require_dense(ctx, out, to);
+    if (error != diopiSuccess) return error;
+    const int64_t rows = out.numel / size, terms = grad.numel / rows;
+    const bool shared = std::ssize(places) == terms;
+    const auto sum = [&]<class T>() {
+        parallel_for(rows, size + terms, [&](int64_t begin, int64_t end) {
+            const auto tiles = std::make_unique<RowTiles<T>>(from, to, size);
+            for (int64_t row = begin; row < end; ++row) {
+                const int64_t first = shared ? 0 : row * terms;
+                tiles->sum_elements(row, places.subspan(static_cast<size_t>(first), static_cast<size_t>(terms)));
+            }
+        });
+    };
     const bool is_double = grad.dtype == Dtype::float64 || out.dtype == Dtype::float64;
-    return (is_double ? sum_elements_in<double> : sum_elements_in<float>)(ctx, grad, out, size, places);
+    is_double ? sum.template operator()<double>() : sum.template operator()<float>();
+    if (to.data != out.data) copy(to, out);
+    return diopiSuccess;
 }
 
 }  // namespace diopi::cpu

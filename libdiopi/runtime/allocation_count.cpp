@@ -2,8 +2,11 @@
 
 #include <malloc.h>
 
+#include <cstddef>
+
 #ifdef __SANITIZE_ADDRESS__
-#include <sanitizer/allocator_interface.h>
+/// Of the sanitizer's library; GCC has no header for it.
+extern "C" std::size_t __sanitizer_get_current_allocated_bytes();
 #endif
 
 namespace diopi {
