@@ -28,7 +28,7 @@ Result<Attempt> AttemptRunner::another(const Step& step) { return run(step, Pois
 Status AttemptRunner::repeat(Attempt& attempt, WorkPhase phase) { return call(attempt, chain_, phase); }
 
 Result<Attempt> AttemptRunner::run(const Step& step, Poison poison, const Chain& chain) {
-    step_name_ = step.name;
+    start(step);
     auto placed = PlacedCall::create(step, placement_, poison);
     if (Status s = placed.ok() ? validate(placed->call()) : placed.status(); !s.ok()) {
         // Copies of inputs may still run, but their memory is freed now, and the next user may write it without regard

@@ -31,6 +31,8 @@ class AttemptRunner {
     /// Called before and after the call of an attempt, but not its repetitions, outside of its time.
     std::function<void(const Attempt&)> before_attempt, after_attempt;
 
+    /// Calls from here on belong to this step.
+    void start(const Step& step) { step_name_ = step.name; }
     /// The first attempt of a step, with the first poison; only this one goes through the tool `first_run`.
     [[nodiscard]] Result<Attempt> first(const Step& step);
     /// Another attempt, with the second poison.

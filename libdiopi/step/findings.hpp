@@ -27,6 +27,8 @@ class Findings {
     void lacks_function(const Backend& backend, const Row& row);
     /// The same: the library has the function and declined the call.
     void declined(const std::string& message);
+    /// Puts words before the failure's reason.
+    void explain(const std::string& words) { result_->reason = words + result_->reason; }
     /// Ignores an empty warning.
     void warn(std::string warning);
 

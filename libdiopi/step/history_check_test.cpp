@@ -117,6 +117,28 @@ diopiError_t keeps_slope(diopiContextHandle_t, diopiTensorHandle_t out, diopiCon
     return diopiSuccess;
 }
 
+/// Keeps the first dim of all calls on that many elements.
+diopiError_t keeps_first_dim(diopiContextHandle_t, diopiTensorHandle_t grad_input, diopiConstTensorHandle_t grad_output,
+                             diopiConstTensorHandle_t output, int64_t dim) {
+    if (output->dtype != Dtype::float32) return diopiDtypeNotSupported;
+    static std::map<int64_t, int64_t> kept;
+    const bool is_along_rows = kept.try_emplace(output->numel(), dim).first->second == 1;
+    const auto *y = output->data_as<float>(), *g = grad_output->data_as<float>();
+    auto* to = grad_input->data_as<float>();
+    const int64_t rows = output->shape[0], columns = output->shape[1];
+    const int64_t lines = is_along_rows ? rows : columns, n = is_along_rows ? columns : rows;
+    const auto at = [&](int64_t line, int64_t i) { return is_along_rows ? line * columns + i : i * columns + line; };
+    for (int64_t line = 0; line < lines; ++line) {
+        double sum = 0;
+        for (int64_t i = 0; i < n; ++i) sum += static_cast<double>(y[at(line, i)]) * g[at(line, i)];
+        for (int64_t i = 0; i < n; ++i) {
+            const int64_t k = at(line, i);
+            to[k] = static_cast<float>(y[k] * (g[k] - sum));
+        }
+    }
+    return diopiSuccess;
+}
+
 /// Keeps the first slope of all calls on that many elements.
 diopiError_t keeps_first_slope(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                                const diopiScalar_t* slope) {
@@ -261,6 +283,26 @@ TEST_CASE("some hard cases judge a call with other options, too", "[step][histor
     const std::string reason =
         failure_with("diopiLeakyRelu", testing::any_function(keeps_first_slope), c, {"guards", "history"}).reason;
     CHECK_THAT(reason, Contains("the call with other numbers or options: out: "));
+    CHECK(run_case(c, options).verdict == Verdict::kPassed);
+}
+
+TEST_CASE("a call with other options that cannot be judged comes first in some hard cases", "[step][history]") {
+    // Of the backward function: the softmax along the other dim is another one.
+    Case c = make_case("softmax", {case_tensor("input", {4, 33})}, {{"dim", Param{int64_t{1}}}});
+    c.tensors[0].requires_grad = c.backward = true;
+    c.suite = kHardSuite;
+    c.other_params = {{"dim", Param{int64_t{0}}}};
+    CaseOptions options;
+    options.backend = *find_backend("cpu");
+    const auto reason = [&] {
+        return failure_with("diopiSoftmaxBackward", testing::any_function(keeps_first_dim), c, {"guards", "history"})
+            .reason;
+    };
+    while (rules_for(c, options).other_options) ++c.index;
+    CHECK(reason().empty());
+    while (!rules_for(c, options).other_options) ++c.index;
+    c.tensors[0].specs[0].shape = {3, 33};
+    CHECK_THAT(reason(), Contains("after a call with other numbers or options: grad_input: "));
     CHECK(run_case(c, options).verdict == Verdict::kPassed);
 }
 

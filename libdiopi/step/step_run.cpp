@@ -93,6 +93,9 @@ void StepRun::check_error(const Step& step, const Step& computed, const Error& w
 }
 
 void StepRun::check(StepUnderTest& test, Findings& findings) {
+    for (const auto& check : checks_) {
+        if (Status s = check->before_first(test.step); !s.ok()) return findings.fail(s);
+    }
     auto first = attempts_.first(test.step);
     if (!first.ok()) return findings.fail(first.error());
     StepResult& result = findings.result();

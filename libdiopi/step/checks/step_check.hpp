@@ -49,6 +49,8 @@ class StepCheck {
     [[nodiscard]] virtual bool needs_second() const { return false; }
     /// Whether it judges a call that returns an error, as it must, too.
     [[nodiscard]] virtual bool judges_errors() const { return false; }
+    /// Called before the first attempt of a step. An error ends the step.
+    [[nodiscard]] virtual Status before_first(const Step&) { return {}; }
     /// Called before every call, outside of its time.
     virtual void before_call() {}
     /// Called before and after the call of an attempt, but not its repetitions. The first check of the list comes last
