@@ -315,6 +315,11 @@ std::vector<std::string> unknown_names(const DeviceConfig& config) {
 
 }  // namespace
 
+bool DeviceRule::is_of_hard_cases() const {
+    const auto is_hard = [](const std::string& id) { return id.starts_with(std::string(kHardSuite) + "/"); };
+    return factor.has_value() || (!cases.empty() && std::ranges::all_of(cases, is_hard));
+}
+
 bool DeviceRule::matches(const Case& c) const {
     if (!names_operator(*this, c.op)) return false;
     if (!dtypes.empty() && std::ranges::none_of(dtypes, [&](Dtype dtype) { return c.uses(dtype); })) return false;
@@ -373,8 +378,10 @@ DeviceConfigUse apply_device_config(const DeviceConfig& config, std::vector<Case
         }
         if (loosened && !c.random && !config.skip_reason(c)) ++use.held;
     }
+    const bool has_hard_cases = std::ranges::any_of(cases, [](const Case& c) { return c.suite == kHardSuite; });
     for (size_t i = 0; i < config.rules.size(); ++i) {
-        if (use.matched[i] == 0) use.unmatched.push_back(config.rules[i].place + ": matches no case");
+        const bool may_match = has_hard_cases || !config.rules[i].is_of_hard_cases();
+        if (use.matched[i] == 0 && may_match) use.unmatched.push_back(config.rules[i].place + ": matches no case");
     }
     use.unknown = unknown_names(config);
     return use;

@@ -55,6 +55,8 @@ struct DeviceRule {
     std::optional<double> atol, rtol, max_ulp;
 
     [[nodiscard]] bool matches(const Case& c) const;
+    /// Whether it can match hard cases only.
+    [[nodiscard]] bool is_of_hard_cases() const;
     /// "skip", "skip backward", "atol 0.0001, rtol 0.0001", "max_ulp 4".
     [[nodiscard]] std::string effect() const;
 };
@@ -72,7 +74,7 @@ struct DeviceConfig {
 struct DeviceConfigUse {
     std::vector<int64_t> matched;        ///< cases per rule
     int64_t held = 0;                    ///< cases that are compared with a tolerance of a rule
-    std::vector<std::string> unmatched;  ///< a line for each rule that no case matched
+    std::vector<std::string> unmatched;  ///< a line for each rule that no case matched, and whose kind of case is there
     std::vector<std::string> unknown;    ///< a line for each name that the schema does not know, with suggestions
 };
 

@@ -204,6 +204,17 @@ TEST_CASE("skipped and random cases have no tolerance") {
     CHECK(use.held == 1);
 }
 
+TEST_CASE("rules of hard cases are reported only where there are hard cases") {
+    const DeviceConfig config = config_of(R"({"ops": ["add"], "cases": ["hard/add.0.1"], "skip": true, "reason": "a"},
+{"ops": ["add"], "factor": {"name": "layout", "levels": ["first *"]}, "skip": true, "reason": "b"},
+{"ops": ["add"], "cases": ["hard/add.0.1", "ops/none"], "skip": true, "reason": "c"})");
+    std::vector<Case> cases(1, plain_add());
+    CHECK(apply_device_config(config, cases).unmatched ==
+          std::vector<std::string>{"x.json:3: /rules/2: matches no case"});
+    cases[0].suite = kHardSuite;
+    CHECK(apply_device_config(config, cases).unmatched.size() == 3);
+}
+
 TEST_CASE("rules without effect are reported with their place") {
     const DeviceConfig config = config_of(R"({"ops": ["add"], "skip": true, "reason": "a"},
 {"ops": ["sub"], "skip": true, "reason": "b"},
