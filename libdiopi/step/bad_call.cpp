@@ -48,7 +48,9 @@ void lengthen(Shape& shape) {
 TensorPtr zeros(const TensorSpec& spec) {
     auto made = make_tensor(cpu_device(), spec);
     if (!made.ok()) return nullptr;
-    std::memset((*made)->storage.memory.get(), 0, (*made)->storage.nbytes);
+    if (const Storage& storage = (*made)->storage; storage.nbytes > 0) {
+        std::memset(storage.memory.get(), 0, storage.nbytes);
+    }
     return *made;
 }
 
