@@ -101,6 +101,12 @@ std::string beyond_range(const Step& step, const std::vector<ArgTensor>& expecte
         return "the inputs exceed the range of the dtype that the adaptor has them computed in, where statistics or "
                "parameters become infinite: whether they give NaN depends on how the formula is written";
     }
+    const bool is_gradient = step.call.row->variant == Variant::backward;
+    if (step.has_lost_range && is_gradient && (family == Family::loss || family == Family::linear) &&
+        reads_infinity(step.call, is_any)) {
+        return "the inputs exceed the range of the dtype that the adaptor has them computed in, where some become "
+               "infinite: whether a gradient is then NaN depends on how the formula is written";
+    }
     if (writes_other_lowest(step, args)) {
         return "the lowest number of the dtype that the adaptor has the logits computed in is not that of their own";
     }

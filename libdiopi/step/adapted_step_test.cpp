@@ -199,6 +199,18 @@ TEST_CASE("a norm whose statistics become infinite is skipped with a reason", "[
     CHECK_THAT(skipped.reason, Contains("statistics or parameters become infinite"));
 }
 
+TEST_CASE("a gradient of sums whose inputs become infinite is skipped with a reason", "[run][adaptor]") {
+    Case c = case_of("mse_loss", Dtype::float64, {"input", "target"});
+    c.tensors[0].requires_grad = c.backward = true;
+    CHECK(run_adapted(c, **find_backend("cpu"), kNarrow).verdict == Verdict::kPassed);
+    c.tensors[0].fill = c.tensors[1].fill = {Fill::kUniform, 1e99, 2e99};
+    const CaseResult skipped = run_adapted(c, **find_backend("cpu"), kNarrow);
+    REQUIRE(skipped.steps.size() == 2);
+    CHECK(skipped.steps[0].verdict == Verdict::kPassed);
+    CHECK(skipped.steps[1].verdict == Verdict::kSkipped);
+    CHECK_THAT(skipped.steps[1].reason, Contains("whether a gradient is then NaN"));
+}
+
 TEST_CASE("a result whose size depends on values that change is skipped with a reason", "[run][adaptor]") {
     Case c = case_of("nonzero", Dtype::float64, {"input"});
     c.tensors.front().fill = {Fill::kUniform, 1, 2};

@@ -97,7 +97,7 @@ std::vector<Adaptor::Change> Adaptor::changes_of(const Call& call, std::span<con
 void Adaptor::convert_first(std::vector<Change>& changes, const TensorPtr& tensor, const Place& place, Dtype dtype) {
     auto found = std::ranges::find(changes, tensor, &Change::original);
     if (found == changes.end()) {
-        changes.push_back({tensor, own_spec(*tensor), nullptr, place, true});
+        changes.push_back({tensor, own_spec(*tensor), nullptr, place, true, place.is_written()});
         found = changes.end() - 1;
     }
     found->first = dtype;
@@ -106,9 +106,11 @@ void Adaptor::convert_first(std::vector<Change>& changes, const TensorPtr& tenso
 void Adaptor::convert_operands(std::vector<Change>& changes, Call& adapted) {
     const std::optional<Dtype> common = common_dtype(adapted), operand = common ? common : operand_dtype(adapted);
     if (!operand) return;
-    for (Value& value : adapted.args) {
-        auto* scalar = std::get_if<Scalar>(&value);
-        if (scalar != nullptr && (common || is_integer(scalar->dtype))) *scalar = as_element(*scalar, *operand);
+    for (size_t i = 0; i < adapted.args.size(); ++i) {
+        auto* scalar = std::get_if<Scalar>(&adapted.args[i]);
+        if (scalar == nullptr || !(common || is_integer(scalar->dtype))) continue;
+        const bool saturates = adapted.row->args()[i].is_bound && is_integer(*operand);
+        *scalar = saturates ? Scalar::of(saturate_integer(scalar->integer, *operand)) : as_element(*scalar, *operand);
     }
     for_each_tensor(adapted, [&](const Place& place, const TensorPtr& tensor) {
         const bool is_operand = common || tensor->shape.empty();

@@ -509,4 +509,25 @@ TEST_CASE("a number beside floating elements is rounded to their dtype where bot
     CHECK(values_of(*std::get<TensorPtr>(rest["out"])) == std::vector<double>{0.30078125});
 }
 
+TEST_CASE("a bound beyond an integer dtype is its last number", "[adaptor]") {
+    Call clamp(*find_row("diopiClampMaxScalar"));
+    clamp["out"] = counted(Dtype::uint8, {3});
+    clamp["input"] = counted(Dtype::uint8, {3});
+    clamp["max"] = Scalar::of(int64_t{-24});
+    REQUIRE(run(clamp, common(rule_of("uint8->int32"))).outcome.ok());
+    CHECK(values_of(*clamp.tensor("out")) == std::vector<double>{0, 0, 0});
+    clamp["max"] = Scalar::of(int64_t{256 + 2});
+    REQUIRE(run(clamp, common(rule_of("uint8->int32"))).outcome.ok());
+    CHECK(values_of(*clamp.tensor("out")) == std::vector<double>{1, 2, 3});
+}
+
+TEST_CASE("a tensor that changes in place and is promoted first gets its results", "[adaptor]") {
+    Call either(*find_row("diopiLogicalOrInp"));
+    either["input"] = counted(Dtype::int32, {3}, {}, 0x1000001);
+    // Its layout is adapted: the call is.
+    either["other"] = counted(Dtype::float32, {3}, {2});
+    REQUIRE(run(either, common(rule_of("float64->float32", {}, true))).outcome.ok());
+    CHECK(values_of(*either.tensor("input")) == std::vector<double>{1, 1, 1});
+}
+
 }  // namespace diopi
