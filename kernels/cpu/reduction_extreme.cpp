@@ -18,6 +18,7 @@ template <class T, bool kGreatest>
 struct ExtremeOf {
     using Element = T;
     using Accumulator = T;
+    static constexpr int64_t kLanes = 64;
     static T start() {
         using Limits = std::numeric_limits<T>;
         if constexpr (Limits::has_infinity)

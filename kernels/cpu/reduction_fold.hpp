@@ -5,6 +5,7 @@
 ///     Accumulator step(a, x)     with one more element; step(a, x, centre) where each result has a centre
 ///     Accumulator join(a, b)     of two parts
 ///     Result finish(a)
+///     kLanes                     accumulators of a row, where more than usual pay: a step that waits long for the last
 ///
 /// Rows are folded in lanes and blocks, columns in levels: sums are as exact as pairwise ones.
 #pragma once
@@ -38,18 +39,27 @@ template <bool kCentred, class F, class A, class X>
         return f.step(a, x);
 }
 
+template <class F>
+constexpr int64_t lanes_of() {
+    if constexpr (requires { F::kLanes; })
+        return F::kLanes;
+    else
+        return kLanes;
+}
+
 template <class F, bool kCentred>
 typename F::Accumulator row(const typename F::Element* x, int64_t n, double centre, const F& given) {
+    constexpr int64_t kOwn = lanes_of<F>();
     const F f = given;
-    typename F::Accumulator lanes[kLanes];
-    std::fill_n(lanes, kLanes, f.start());
+    typename F::Accumulator lanes[kOwn];
+    std::fill_n(lanes, kOwn, f.start());
     int64_t i = 0;
-    for (; i + kLanes <= n; i += kLanes) {
+    for (; i + kOwn <= n; i += kOwn) {
 #pragma GCC unroll 1  // a loop of its own becomes vectors for every step
-        for (int64_t l = 0; l < kLanes; ++l) lanes[l] = stepped<kCentred>(f, lanes[l], x[i + l], centre);
+        for (int64_t l = 0; l < kOwn; ++l) lanes[l] = stepped<kCentred>(f, lanes[l], x[i + l], centre);
     }
     for (int64_t l = 0; i < n; ++i, ++l) lanes[l] = stepped<kCentred>(f, lanes[l], x[i], centre);
-    for (int64_t half = kLanes / 2; half > 0; half /= 2) {
+    for (int64_t half = kOwn / 2; half > 0; half /= 2) {
         for (int64_t l = 0; l < half; ++l) lanes[l] = f.join(lanes[l], lanes[l + half]);
     }
     return lanes[0];
