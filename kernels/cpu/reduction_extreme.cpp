@@ -18,7 +18,7 @@ template <class T, bool kGreatest>
 struct ExtremeOf {
     using Element = T;
     using Accumulator = T;
-    static constexpr int64_t kLanes = 64;
+    static constexpr int64_t kVectors = 8;
     static T start() {
         using Limits = std::numeric_limits<T>;
         if constexpr (Limits::has_infinity)
@@ -26,7 +26,10 @@ struct ExtremeOf {
         else
             return kGreatest ? Limits::min() : Limits::max();
     }
-    static T step(T a, T x) { return (kGreatest ? x > a : x < a) | (x != x) ? x : a; }
+    template <class V>
+    [[gnu::always_inline]] static V step(V a, V x) {
+        return (kGreatest ? x > a : x < a) | (x != x) ? x : a;
+    }
     static T join(T a, T b) { return (a != a) ? a : step(a, b); }
     static T finish(T a) { return a; }
 };

@@ -5,12 +5,14 @@
 ///     Accumulator step(a, x)     with one more element; step(a, x, centre) where each result has a centre
 ///     Accumulator join(a, b)     of two parts
 ///     Result finish(a)
-///     kLanes                     accumulators of a row, where more than usual pay: a step that waits long for the last
+///     kVectors                   in folds in any order: a row has so many vectors of accumulators, whose steps, of
+///                                vectors, do not wait for each other
 ///
 /// Rows are folded in lanes and blocks, columns in levels: sums are as exact as pairwise ones.
 #pragma once
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 #include <vector>
 
@@ -39,27 +41,43 @@ template <bool kCentred, class F, class A, class X>
         return f.step(a, x);
 }
 
+/// The accumulators are registers; GCC lowers larger vectors before it knows of better instructions.
 template <class F>
-constexpr int64_t lanes_of() {
-    if constexpr (requires { F::kLanes; })
-        return F::kLanes;
-    else
-        return kLanes;
+[[gnu::always_inline]] inline typename F::Accumulator row_in_vectors(const typename F::Element* x, int64_t n) {
+    using Element = typename F::Element;
+    constexpr int64_t kPer = 32 / sizeof(Element), kAll = kPer * F::kVectors;
+    using Vector [[gnu::vector_size(32)]] = Element;
+    Vector sums[F::kVectors];
+    for (Vector& sum : sums) sum = F::start() - Vector{};
+    int64_t i = 0;
+    for (; i + kAll <= n; i += kAll) {
+#pragma GCC unroll 8
+        for (int64_t k = 0; k < F::kVectors; ++k) {
+            Vector own;
+            std::memcpy(&own, x + i + k * kPer, sizeof own);
+            sums[k] = F::step(sums[k], own);
+        }
+    }
+    for (int64_t k = 1; k < F::kVectors; ++k) sums[0] = F::step(sums[0], sums[k]);
+    Element sum = F::start();
+    for (int64_t l = 0; l < kPer; ++l) sum = F::step(sum, Element{sums[0][l]});
+    for (; i < n; ++i) sum = F::step(sum, x[i]);
+    return sum;
 }
 
 template <class F, bool kCentred>
 typename F::Accumulator row(const typename F::Element* x, int64_t n, double centre, const F& given) {
-    constexpr int64_t kOwn = lanes_of<F>();
+    if constexpr (requires { F::kVectors; }) return row_in_vectors<F>(x, n);
     const F f = given;
-    typename F::Accumulator lanes[kOwn];
-    std::fill_n(lanes, kOwn, f.start());
+    typename F::Accumulator lanes[kLanes];
+    std::fill_n(lanes, kLanes, f.start());
     int64_t i = 0;
-    for (; i + kOwn <= n; i += kOwn) {
+    for (; i + kLanes <= n; i += kLanes) {
 #pragma GCC unroll 1  // a loop of its own becomes vectors for every step
-        for (int64_t l = 0; l < kOwn; ++l) lanes[l] = stepped<kCentred>(f, lanes[l], x[i + l], centre);
+        for (int64_t l = 0; l < kLanes; ++l) lanes[l] = stepped<kCentred>(f, lanes[l], x[i + l], centre);
     }
     for (int64_t l = 0; i < n; ++i, ++l) lanes[l] = stepped<kCentred>(f, lanes[l], x[i], centre);
-    for (int64_t half = kOwn / 2; half > 0; half /= 2) {
+    for (int64_t half = kLanes / 2; half > 0; half /= 2) {
         for (int64_t l = 0; l < half; ++l) lanes[l] = f.join(lanes[l], lanes[l + half]);
     }
     return lanes[0];
