@@ -223,13 +223,12 @@ class HistoryCheck final : public StepCheck {
     /// shapes makes the step's own results wrong.
     Status before_first(const Step& step) override {
         follows_other_ = false;
-        if (!judges_other_options() || !step.other_call || step.other_is_consistent) return {};
+        if (!judges_other_options() || !step.other_call || step.other_is_consistent || !is_small(step.call)) return {};
         setup_.attempts.start(step);
         Placement placement = setup_.placement.fresh();
         auto placed = PlacedCall::create(step, placement, Poison::kFirst);
         if (!placed.ok()) return placed.error();
         Attempt attempt{std::move(*placed)};
-        if (!is_small(attempt.placed.call())) return {};
         const Call own = attempt.placed.call();
         attempt.placed.call() = with_options_of(*step.other_call, own);
         const Status called = setup_.attempts.repeat(attempt, WorkPhase::kInOtherCall);
