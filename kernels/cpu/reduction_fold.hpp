@@ -47,22 +47,22 @@ template <class F>
     using Element = typename F::Element;
     constexpr int64_t kPer = 32 / sizeof(Element), kAll = kPer * F::kVectors;
     using Vector [[gnu::vector_size(32)]] = Element;
-    Vector sums[F::kVectors];
-    for (Vector& sum : sums) sum = F::start() - Vector{};
+    Vector parts[F::kVectors];
+    for (Vector& part : parts) part = F::start() - Vector{};
     int64_t i = 0;
     for (; i + kAll <= n; i += kAll) {
 #pragma GCC unroll 8
         for (int64_t k = 0; k < F::kVectors; ++k) {
             Vector own;
             std::memcpy(&own, x + i + k * kPer, sizeof own);
-            sums[k] = F::step(sums[k], own);
+            parts[k] = F::step(parts[k], own);
         }
     }
-    for (int64_t k = 1; k < F::kVectors; ++k) sums[0] = F::step(sums[0], sums[k]);
-    Element sum = F::start();
-    for (int64_t l = 0; l < kPer; ++l) sum = F::step(sum, Element{sums[0][l]});
-    for (; i < n; ++i) sum = F::step(sum, x[i]);
-    return sum;
+    for (int64_t k = 1; k < F::kVectors; ++k) parts[0] = F::step(parts[0], parts[k]);
+    Element all = F::start();
+    for (int64_t l = 0; l < kPer; ++l) all = F::step(all, Element{parts[0][l]});
+    for (; i < n; ++i) all = F::step(all, x[i]);
+    return all;
 }
 
 template <class F, bool kCentred>

@@ -5,7 +5,7 @@
 #include <cstddef>
 
 #ifdef __SANITIZE_ADDRESS__
-/// Of the sanitizer's library; GCC has no header for it.
+/// The sanitizer's library has this function; GCC has no header for it.
 extern "C" std::size_t __sanitizer_get_current_allocated_bytes();
 #endif
 

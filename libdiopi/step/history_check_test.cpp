@@ -287,7 +287,7 @@ TEST_CASE("some hard cases judge a call with other options, too", "[step][histor
 }
 
 TEST_CASE("a call with other options that cannot be judged comes first in some hard cases", "[step][history]") {
-    // Of the backward function: the softmax along the other dim is another one.
+    // The backward function reads the softmax, which is another one along the other dim.
     Case c = make_case("softmax", {case_tensor("input", {4, 33})}, {{"dim", Param{int64_t{1}}}});
     c.tensors[0].requires_grad = c.backward = true;
     c.suite = kHardSuite;

@@ -114,7 +114,7 @@ void number_in_float32(Scene& scene) {
     run_with_numbers(scene, [](double x) { return double{static_cast<float>(x)}; });
 }
 
-/// Of a byte that chooses an element only the lowest bit counts.
+/// Only the lowest bit counts in a byte that chooses an element.
 void condition_bit(Scene& scene) {
     for_each_tensor(std::as_const(scene.call()), [&](const Place& place, const TensorPtr& tensor) {
         if (!place.arg.takes_bytes || tensor->dtype != Dtype::uint8 || tensor->numel() == 0) return;
@@ -253,7 +253,7 @@ constexpr Fault kOperandsFaults[] = {
     {"OP", "fast_path_too_wide", "a number above 1 beside floating tensors loses its fraction", fast_path_too_wide,
      has_right_values},
     {"OR", "number_in_float32", "numbers are rounded to float32 beside float64", number_in_float32, has_right_values},
-    {"OC", "condition_bit", "of a byte that chooses an element only the lowest bit counts", condition_bit,
+    {"OC", "condition_bit", "only the lowest bit counts in a byte that chooses an element", condition_bit,
      has_byte_condition},
     {"OA", "read_after_write", "where the output is an input, it is read after it was written", read_after_write,
      has_right_values, Ending::kReturns, Acting::later},

@@ -206,7 +206,7 @@ bool has_indices(const Row& row) {
     return std::ranges::any_of(row.args(), [](const Arg& arg) { return arg.is_output && arg.four_bytes; });
 }
 
-/// Changes each result of int64, if any number comes out different.
+/// Changes each number of the results that are int64.
 template <class Exchange>
 void exchange_int64(Scene& scene, Exchange exchange) {
     for (const Scene::Result& result : scene.results()) {
