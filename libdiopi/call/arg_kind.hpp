@@ -70,11 +70,6 @@ inline constexpr size_t kAlternative = boxing::position_among<T>(std::type_ident
     return kAlternative<std::monostate>;
 }
 
-/// Whether the argument is a generator, or a list of them, which the host owns.
-[[nodiscard]] constexpr bool is_generator(ArgKind kind) {
-    return kind == ArgKind::generator || kind == ArgKind::generators;
-}
-
 /// The smallest and the largest integer that the C type can hold.
 [[nodiscard]] constexpr std::pair<int64_t, int64_t> range_of(ArgKind kind) {
     if (kind == ArgKind::int32) return {INT32_MIN, INT32_MAX};

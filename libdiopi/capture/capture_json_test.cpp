@@ -131,10 +131,8 @@ std::pair<Capture, size_t> capture_taking(ArgKind kind, const Value& value) {
             if (here && value.index() == kAlternative<TensorPtr>) call.args[i] = tensor;
             if (here && value.index() == kAlternative<TensorList>) call.args[i] = TensorList{tensor, nullptr, tensor};
         }
-        const bool lacks_generator = std::ranges::any_of(row.args(), [&](const Arg& arg) {
-            const bool is_generator = arg.kind == ArgKind::generator || arg.kind == ArgKind::generators;
-            return is_generator && arg.kind != kind && !arg.optional;
-        });
+        const bool lacks_generator = std::ranges::any_of(
+            row.args(), [&](const Arg& arg) { return arg.is_generator() && arg.kind != kind && !arg.optional; });
         if (at == row.num_args || lacks_generator) continue;
         capture.calls = {{std::string(row.op), "", {}, "", "", std::move(call), {}, {}}};
         return {std::move(capture), at};

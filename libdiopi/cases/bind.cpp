@@ -72,7 +72,7 @@ bool takes_param(const Row& row, const std::string& name, const Param& param) {
 
 /// Whether only the case can give the argument: it has no default, may not be null, and the host does not compute it.
 bool must_be_given(const Arg& arg) {
-    return !arg.is_output && !arg.optional && !arg.has_default && arg.list.empty() && !is_generator(arg.kind);
+    return !arg.is_output && !arg.optional && !arg.has_default && arg.list.empty() && !arg.is_generator();
 }
 
 /// The name of the argument in cases.
@@ -429,7 +429,7 @@ Result<Call> bind_call(const Row& row, const Case& c, const CaseTensors& tensors
         } else if (!arg.list.empty()) {
             const auto* list = std::get_if<TensorList>(&call[arg.list]);
             call.args[i] = static_cast<int64_t>(list == nullptr ? 0 : list->size());
-        } else if (!is_generator(arg.kind)) {
+        } else if (!arg.is_generator()) {
             auto value = bound_param(row, arg, c);
             if (!value.ok()) return value.error();
             call.args[i] = std::move(*value);
@@ -503,7 +503,7 @@ Result<Call> bind_backward(const Row& row, const Case& c, const Call& forward,
     const auto args = row.args();
     for (size_t i = 0; i < args.size(); ++i) {
         const Arg& arg = args[i];
-        if (arg.is_output || is_generator(arg.kind)) continue;
+        if (arg.is_output || arg.is_generator()) continue;
         if (output_of_gradient(*forward.row, arg) >= 0) {
             const auto given = std::ranges::find(gradients, i, &ArgTensor::arg);
             call.args[i] = given == gradients.end() ? TensorPtr() : given->tensor;

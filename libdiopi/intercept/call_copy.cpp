@@ -162,7 +162,7 @@ Status CallCopy::write_back(Call& original, Context& context) {
             for (size_t k = 0; written && k < list->size(); ++k) {
                 if (Status s = write_back(copies[k], (*list)[k], context); !s.ok()) return s;
             }
-        } else if (is_generator(arg.kind)) {
+        } else if (arg.is_generator()) {
             for_each_generator(value, [&](diopiGeneratorHandle_t handle) { *handle = *generators_[generator++]; });
         } else {
             value = call_.args[i];

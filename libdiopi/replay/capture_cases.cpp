@@ -26,7 +26,7 @@ namespace {
 std::string signature(const Call& call) {
     std::string text(call.row->function);
     for (size_t i = 0; i < call.args.size(); ++i) {
-        if (!is_generator(call.row->args()[i].kind)) text += "; " + argument_text(call.args[i]);
+        if (!call.row->args()[i].is_generator()) text += "; " + argument_text(call.args[i]);
     }
     for_each_tensor(call, [&](const Place&, const TensorPtr& tensor) {
         text += fmt::format("; {} {}", tensor->strides, tensor->offset);
@@ -45,7 +45,7 @@ void describe_outputs(RecordedCall& recorded) {
         if (place.arg.is_output) recorded.outputs.push_back({arg, spec_of(*tensor), true, position});
     });
     for (size_t i = 0; i < args.size(); ++i) {
-        if (args[i].is_output || is_generator(args[i].kind)) recorded.call.args[i] = {};
+        if (args[i].is_output || args[i].is_generator()) recorded.call.args[i] = {};
     }
 }
 

@@ -256,6 +256,15 @@ struct Arg {
     [[nodiscard]] constexpr bool is_tensor_list() const {
         return kind == ArgKind::tensors || kind == ArgKind::const_tensors;
     }
+    /// A generator, or a list of them, which the host owns.
+    [[nodiscard]] constexpr bool is_generator() const {
+        return kind == ArgKind::generator || kind == ArgKind::generators;
+    }
+    /// A number, a list of numbers, a text or a choice that the call is given beside tensors, generators and memory.
+    [[nodiscard]] constexpr bool is_option() const {
+        const bool is_memory = is_tensor() || is_tensor_list() || kind == ArgKind::pointer;
+        return !is_memory && !is_generator() && list.empty() && !is_output && !gives_number;
+    }
     /// Whether a case may use this word for the argument.
     [[nodiscard]] constexpr bool answers_to(std::string_view word) const {
         return word == name || (!alias.empty() && word == alias);

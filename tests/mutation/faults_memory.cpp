@@ -133,26 +133,6 @@ void stale_results(Scene& scene) {
 /// Results that are right the second time are the same.
 bool is_repeatable(const Row& row) { return has_right_values(row) && row.repeat == Repeat::repeatable; }
 
-/// Numbers, lists of them and texts: what a call has beside tensors.
-bool is_option(const Arg& arg) {
-    switch (arg.kind) {
-        case ArgKind::scalar:
-        case ArgKind::int_list:
-        case ArgKind::int_list_ptr:
-        case ArgKind::int64:
-        case ArgKind::int32:
-        case ArgKind::float32:
-        case ArgKind::float64:
-        case ArgKind::boolean:
-        case ArgKind::text:
-        case ArgKind::reduction:
-        case ArgKind::round_mode:
-            return !arg.gives_number;
-        default:
-            return false;
-    }
-}
-
 /// A plan that is found again by the shapes and dtypes alone: it has the numbers and options of the call that made it.
 void options_kept(Scene& scene) {
     std::vector<int64_t> key = {static_cast<int64_t>(scene.call().row->index())};
@@ -165,15 +145,17 @@ void options_kept(Scene& scene) {
     Call changed = scene.call();
     std::vector<Value> options(changed.args.size());
     for (size_t i = 0; i < options.size(); ++i) {
-        if (is_option(changed.row->args()[i])) options[i] = changed.args[i];
+        if (changed.row->args()[i].is_option()) options[i] = changed.args[i];
     }
     const std::vector<Value>& kept = plans.emplace(std::move(key), std::move(options)).first->second;
     for (size_t i = 0; i < kept.size(); ++i) {
-        if (is_option(changed.row->args()[i])) changed.args[i] = kept[i];
+        if (changed.row->args()[i].is_option()) changed.args[i] = kept[i];
     }
     scene.run_instead(std::move(changed));
 }
-bool has_options(const Row& row) { return is_repeatable(row) && std::ranges::any_of(row.args(), is_option); }
+bool has_options(const Row& row) {
+    return is_repeatable(row) && std::ranges::any_of(row.args(), [](const Arg& arg) { return arg.is_option(); });
+}
 
 /// Leaked blocks are linked, so that a leak checker still finds them.
 void leak(Scene& scene) {

@@ -192,10 +192,7 @@ Dtype int8_for_floating(Dtype dtype) { return is_floating(dtype) ? Dtype::int8 :
 Call with_options_of(const Call& other, const Call& call) {
     Call made = call;
     for (size_t i = 0; i < call.args.size(); ++i) {
-        const Arg& arg = call.row->args()[i];
-        const bool is_generator = arg.kind == ArgKind::generator || arg.kind == ArgKind::generators;
-        const bool is_option = !arg.is_output && !arg.is_tensor() && !arg.is_tensor_list() && !is_generator;
-        if (is_option && arg.kind != ArgKind::pointer) made.args[i] = other.args[i];
+        if (call.row->args()[i].is_option()) made.args[i] = other.args[i];
     }
     return made;
 }
