@@ -53,29 +53,47 @@ int64_t workspace_of(const SiluFfn& a, bool wide) {
     return numel == 0 ? 0 : 2 * numel * (wide ? 8 : 4) + kWorkspaceAlignment;
 }
 
-/// The products with weight1 and weight3 are of elements P, all else computes in T.
+/// The product of the gated numbers with weight2.
+template <class T>
+diopiError_t multiply_gated(diopiContextHandle_t ctx, const SiluFfn& a, const T* gated) {
+    Staging staging(ctx);
+    const auto* w2 = staging.in<T>(a.weight2);
+    auto* y = staging.out<T>(a.inoutput);
+    if (staging.error() != diopiSuccess) return staging.error();
+    const ProductShape size{a.tokens(), a.hidden(), a.inter()};
+    const T* no_bias = nullptr;
+    const diopiError_t error = product(ctx, size, Matrices<T>{gated}, Matrices<T>{w2}, no_bias, y);
+    return error == diopiSuccess ? staging.finish() : error;
+}
+
+/// The products with weight1 and weight3 are of elements P, the gate is computed in T. So is the last product, unless
+/// the gated numbers, rounded to bfloat16, suit its units.
 template <class P, class T>
 diopiError_t run_ffn(diopiContextHandle_t ctx, std::string_view op, const SiluFfn& a, std::byte* workspace) {
     Staging staging(ctx);
     const auto* x = staging.in<P>(a.inoutput);
     const auto* w1 = staging.in<P>(a.weight1);
     const auto* w3 = staging.in<P>(a.weight3);
-    const auto* w2 = staging.in<T>(a.weight2);
-    auto* y = staging.out<T>(a.inoutput);
     if (staging.error() != diopiSuccess) return staging.error();
     const T* no_bias = nullptr;
     const Shape shape = {a.tokens(), a.inter()}, strides = contiguous_strides(shape);
     T *gate = aligned<T>(workspace), *up = gate + numel(shape);
-    const ProductShape to_inter{a.tokens(), a.inter(), a.hidden()}, to_hidden{a.tokens(), a.hidden(), a.inter()};
-    diopiError_t error = product(ctx, to_inter, Matrices<P>{x}, Matrices<P>{w1}, no_bias, gate);
-    if (error == diopiSuccess) error = product(ctx, to_inter, Matrices<P>{x}, Matrices<P>{w3}, no_bias, up);
-    const auto as_view = [&](T* data) {
-        return View{reinterpret_cast<std::byte*>(data), kComputeDtype<T>, shape, strides, numel(shape)};
+    const ProductShape size{a.tokens(), a.inter(), a.hidden()};
+    diopiError_t error = product(ctx, size, Matrices<P>{x}, Matrices<P>{w1}, no_bias, gate);
+    if (error == diopiSuccess) error = product(ctx, size, Matrices<P>{x}, Matrices<P>{w3}, no_bias, up);
+    const auto as_view = [&](T* data, Dtype dtype) {
+        return View{reinterpret_cast<std::byte*>(data), dtype, shape, strides, numel(shape)};
     };
+    const View gated = as_view(gate, kComputeDtype<T>);
     if (error == diopiSuccess)
-        error = map_real<SiluGate>(ctx, op, as_view(gate), std::array{as_view(gate), as_view(up)});
-    if (error == diopiSuccess) error = product(ctx, to_hidden, Matrices<T>{gate}, Matrices<T>{w2}, no_bias, y);
-    return error == diopiSuccess ? staging.finish() : error;
+        error = map_real<SiluGate>(ctx, op, gated, std::array{gated, as_view(up, kComputeDtype<T>)});
+    if (error != diopiSuccess) return error;
+    if constexpr (std::is_same_v<P, Bfloat16>) {
+        const View rounded = as_view(up, Dtype::bfloat16);
+        copy(gated, rounded);
+        if (suit_bfloat16_units(rounded, a.weight2)) return multiply_gated(ctx, a, rounded.as<Bfloat16>());
+    }
+    return multiply_gated(ctx, a, gate);
 }
 
 diopiError_t silu_ffn(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t inoutput,

@@ -1,8 +1,10 @@
 /// The gated feed-forward layer, and the product of matrices whose parts are on several devices.
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
 #include "kernels/entries/entries.hpp"
+#include "kernels/reference/attention_products.hpp"
 #include "kernels/reference/operand.hpp"
 #include "kernels/reference/operators.hpp"
 #include "kernels/reference/sum.hpp"
@@ -10,12 +12,6 @@
 namespace diopi::reference {
 
 namespace {
-
-/// Element (row, column) of the product of a (*, k) and b (k, n): `a` starts at the row.
-template <class T, class A, class B>
-T product(const A& a, const B& b, int64_t k, int64_t n, int64_t column) {
-    return pairwise_sum<T>(k, [&](int64_t i) { return a(i) * b[i * n + column]; });
-}
 
 template <class T>
 T silu(const T& x) {
@@ -33,26 +29,24 @@ diopiError_t silu_ffn(diopiContextHandle_t ctx, std::string_view, diopiTensorHan
     }
     return inexact_kernel(ctx, [&]<class T>(T) {
         Output<T> x(inoutput, "inoutput", Output<T>::Start::kOldValues);
-        const Operand<T> gate(weight1, "weight1");
-        const Operand<T> down(weight2, "weight2");
-        const Operand<T> up(weight3, "weight3");
+        const Operand<double> gate(weight1, "weight1"), down(weight2, "weight2"), up(weight3, "weight3");
         if (x.rank() != 2) refuse("inoutput has shape " + to_string(x.shape()) + ", wanted (tokens, hidden)");
         if (gate.rank() != 2) refuse("weight1 has shape " + to_string(gate.shape()) + ", wanted (hidden, inter)");
         const int64_t tokens = x.size(0), hidden = x.size(1), inter = gate.size(1);
         require_shape("weight1", gate.shape(), Shape{hidden, inter});
         require_shape("weight3", up.shape(), Shape{hidden, inter});
         require_shape("weight2", down.shape(), Shape{inter, hidden});
-        std::vector<T> gated(static_cast<size_t>(inter));
-        for (int64_t t = 0; t < tokens; ++t) {
-            T* row = x.data() + t * hidden;
-            const auto in = [&](int64_t i) { return row[i]; };
-            for (int64_t j = 0; j < inter; ++j) {
-                gated[static_cast<size_t>(j)] =
-                    silu(product<T>(in, gate, hidden, inter, j)) * product<T>(in, up, hidden, inter, j);
-            }
-            const auto middle = [&](int64_t j) { return gated[static_cast<size_t>(j)]; };
-            for (int64_t i = 0; i < hidden; ++i) row[i] = product<T>(middle, down, inter, hidden, i);
+        const auto numel = static_cast<size_t>(tokens * inter);
+        std::vector<T> gates(numel, T(0)), ups(numel, T(0)), gated, kept;
+        add_product(tokens, inter, hidden, x.data(), false, {gate.data(), inter}, gates.data());
+        add_product(tokens, inter, hidden, x.data(), false, {up.data(), inter}, ups.data());
+        for (size_t i = 0; i < numel; ++i) {
+            gated.push_back(silu(gates[i]) * ups[i]);
+            if (!rounds_what_it_keeps()) continue;
+            kept.push_back(maybe_kept(maybe_kept(silu(maybe_kept(gates[i]))) * maybe_kept(ups[i])));
         }
+        std::fill_n(x.data(), tokens * hidden, T(0));
+        add_product(tokens, hidden, inter, gated.data(), false, {down.data(), hidden}, x.data(), kept);
         x.store();
     });
 }
@@ -76,9 +70,9 @@ diopiError_t matmul_all_reduce(diopiContextHandle_t, std::string_view, diopiTens
         require_shape("out", y.shape(), Shape{m, n});
         if (added) require_shape("bias", added.shape(), Shape{n});
         for (int64_t i = 0; i < m; ++i) {
-            const auto row = [&](int64_t j) { return a[i * k + j]; };
             for (int64_t j = 0; j < n; ++j) {
-                y[i * n + j] = product<double>(row, b, k, n, j) + (added ? added[j] : 0.0);
+                const auto term = [&](int64_t l) { return a[i * k + l] * b[l * n + j]; };
+                y[i * n + j] = pairwise_sum<double>(k, term) + (added ? added[j] : 0.0);
             }
         }
         y.store();

@@ -213,24 +213,26 @@ struct Block {
         const std::vector<T> rows(of_queries, of_queries + queries * a.q.dim);
         add_product(queries, keys, a.q.dim, rows.data(), false, {of_keys.data(), a.q.dim, true}, x.data());
     }
-    /// sums += x * rows of keys. A hidden key counts for nothing, even if its row is not finite.
+    /// sums += x, which may be kept, * rows of keys. A hidden key counts for nothing, even if its row is not finite.
     void add_rows_of_keys(const std::vector<double>& rows, T* sums) {
         const int64_t d = a.q.dim;
         if (std::all_of(rows.data(), rows.data() + keys * d, [](double v) { return std::isfinite(v); })) {
-            return add_product(queries, d, keys, x.data(), false, {rows.data(), d}, sums);
+            return add_product(queries, d, keys, x.data(), false, {rows.data(), d}, sums, kept_factors(x));
         }
         for_each_seen([&](int64_t i, int64_t j) {
-            for (int64_t c = 0; c < d; ++c) sums[i * d + c] += at(i, j) * T(rows[static_cast<size_t>(j * d + c)]);
+            const T kept = maybe_kept(at(i, j));
+            for (int64_t c = 0; c < d; ++c) sums[i * d + c] += kept * T(rows[static_cast<size_t>(j * d + c)]);
         });
     }
-    /// sums += the transpose of x * rows of queries
+    /// sums += the transpose of x, which may be kept, * rows of queries
     void add_rows_of_queries(const double* rows, T* sums) {
         const int64_t d = a.q.dim;
         if (std::all_of(rows, rows + queries * d, [](double v) { return std::isfinite(v); })) {
-            return add_product(keys, d, queries, x.data(), true, {rows, d}, sums);
+            return add_product(keys, d, queries, x.data(), true, {rows, d}, sums, kept_factors(x));
         }
         for_each_seen([&](int64_t i, int64_t j) {
-            for (int64_t c = 0; c < d; ++c) sums[j * d + c] += at(i, j) * T(rows[i * d + c]);
+            const T kept = maybe_kept(at(i, j));
+            for (int64_t c = 0; c < d; ++c) sums[j * d + c] += kept * T(rows[i * d + c]);
         });
     }
 };

@@ -3,21 +3,47 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <vector>
 
 #include "kernels/reference/blas.hpp"
-#include "kernels/reference/inexact.hpp"
+#include "kernels/reference/kept_factors.hpp"
 
 namespace diopi::reference {
 
-/// c (m, n) += a * b. `a` is (m, k), or its transpose in memory, and `b` (k, n).
-inline void add_product(int64_t m, int64_t n, int64_t k, const double* a, bool transposed, const Matrix& b, double* c) {
+/// c (m, n) += a * b. `a` is (m, k), or its transpose in memory, and `b` (k, n). `kept`: `a` as it may be kept in the
+/// format of the tensors; empty: it is not.
+inline void add_product(int64_t m, int64_t n, int64_t k, const double* a, bool transposed, const Matrix& b, double* c,
+                        std::span<const double> = {}) {
     multiply(m, n, k, {a, transposed ? m : k, transposed}, b, c, n, true);
 }
 
+/// What keeping the factors `a` in the format of the tensors adds to the errors of the products. `size` is |b|, of
+/// `taken` numbers.
+inline void add_errors_of_kept(int64_t m, int64_t n, int64_t k, const Inexact* a, std::span<const Inexact> kept,
+                               bool transposed, const Matrix& size, size_t taken, Inexact* c) {
+    const auto results = static_cast<size_t>(m * n);
+    std::vector<double> errors(kept.size()), squares(kept.size()), squared(taken);
+    for (size_t i = 0; i < kept.size(); ++i) {
+        errors[i] = error_of_keeping(a[i], kept[i]);
+        squares[i] = errors[i] * errors[i];
+    }
+    std::transform(size.data, size.data + taken, squared.begin(), [](double x) { return x * x; });
+    std::vector<double> sums(results), square_sums(results), row(static_cast<size_t>(k));
+    add_product(m, n, k, errors.data(), transposed, size, sums.data());
+    add_product(m, n, k, squares.data(), transposed, {squared.data(), size.pitch, size.transposed}, square_sums.data());
+    for (int64_t i = 0; i < m; ++i) {
+        for (int64_t j = 0; j < k; ++j) row[static_cast<size_t>(j)] = a[transposed ? j * m + i : i * k + j].value;
+        const double alike = rounded_alike(row);
+        for (auto at = static_cast<size_t>(i * n); at < static_cast<size_t>((i + 1) * n); ++at) {
+            c[at] = {c[at].value, c[at].error + error_of_kept(sums[at], square_sums[at], alike)};
+        }
+    }
+}
+
 /// The error of a sum of k products: what the factors bring, and the roundings of the products and of their sum.
-inline void add_product(int64_t m, int64_t n, int64_t k, const Inexact* a, bool transposed, const Matrix& b,
-                        Inexact* c) {
+inline void add_product(int64_t m, int64_t n, int64_t k, const Inexact* a, bool transposed, const Matrix& b, Inexact* c,
+                        std::span<const Inexact> kept = {}) {
     const auto count = static_cast<size_t>(m * k), results = static_cast<size_t>(m * n);
     const auto taken = static_cast<size_t>(b.transposed ? n * b.pitch : k * b.pitch);
     std::vector<double> values(count), magnitudes(count), errors(count), sizes(taken);
@@ -38,6 +64,7 @@ inline void add_product(int64_t m, int64_t n, int64_t k, const Inexact* a, bool 
         const double own = roundings * working_format.roundoff * terms[i] + length * working_format.least;
         c[i] += Inexact(sums[i], brought[i] + own);
     }
+    if (!kept.empty()) add_errors_of_kept(m, n, k, a, kept, transposed, size, taken, c);
 }
 
 }  // namespace diopi::reference

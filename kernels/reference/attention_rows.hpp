@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "kernels/reference/kept_factors.hpp"
 #include "kernels/reference/operand.hpp"
 #include "kernels/reference/sum.hpp"
 
@@ -26,24 +28,62 @@ T attention_score(const Number* q, const Number* k, int64_t d, const T& scale) {
     return pairwise_sum<T>(d, [=](int64_t i) { return T(q[i]) * k[i]; }) * scale;
 }
 
+/// The errors of sums of shares, which may be kept, times values.
+class KeptShares {
+ public:
+    KeptShares(const std::vector<double>&, int64_t) {}
+    KeptShares(const std::vector<Inexact>& shares, int64_t d) : shares_(&shares), kept_(kept_factors(shares)) {
+        if (kept_.empty()) return;
+        sums_.assign(static_cast<size_t>(d), 0);
+        squares_.assign(static_cast<size_t>(d), 0);
+    }
+    /// Value j, of which element c is `value`.
+    template <class Value>
+    void add(size_t j, size_t c, const Value& value) {
+        if (kept_.empty()) return;
+        const double part = error_of_keeping((*shares_)[j], kept_[j]) * std::fabs(exact(value));
+        sums_[c] += part;
+        squares_[c] += part * part;
+    }
+    void add_errors(double*) const {}
+    void add_errors(Inexact* out) const {
+        std::vector<double> values;
+        std::ranges::transform(kept_, std::back_inserter(values), [](const Inexact& x) { return x.value; });
+        const double alike = rounded_alike(values);
+        for (size_t c = 0; c < sums_.size(); ++c) {
+            out[c] = {out[c].value, out[c].error + error_of_kept(sums_[c], squares_[c], alike)};
+        }
+    }
+
+ private:
+    const std::vector<Inexact>* shares_ = nullptr;
+    std::vector<Inexact> kept_;
+    std::vector<double> sums_, squares_;
+};
+
 /// out = sum of softmax(scores)_j * value(j), each value d numbers; 0 without scores.
 template <class T, class Value>
 void average_values(const std::vector<T>& scores, const Value& value, int64_t d, T* out) {
     double most = -std::numeric_limits<double>::infinity();
     for (const T& score : scores) most = std::max(most, exact(score));
-    std::vector<T> powers;
+    std::vector<T> shares;
     Sum<T> total;
     for (const T& score : scores) {
-        powers.push_back(power_below(score, most));
-        total += powers.back();
+        shares.push_back(power_below(score, most));
+        total += shares.back();
     }
+    for (T& share : shares) share = share_of_powers(share, total.value());
     std::vector<Sum<T>> sums(static_cast<size_t>(d));
-    for (size_t j = 0; j < powers.size(); ++j) {
-        const T share = share_of_powers(powers[j], total.value());
+    KeptShares kept(shares, d);
+    for (size_t j = 0; j < shares.size(); ++j) {
         const auto* v = value(static_cast<int64_t>(j));
-        for (size_t c = 0; c < sums.size(); ++c) sums[c] += share * v[c];
+        for (size_t c = 0; c < sums.size(); ++c) {
+            sums[c] += shares[j] * v[c];
+            kept.add(j, c, v[c]);
+        }
     }
     for (size_t c = 0; c < sums.size(); ++c) out[c] = sums[c].value();
+    kept.add_errors(out);
 }
 
 /// Attention of one query of d numbers to the keys and values of these rows: out = sum of softmax(scale q k_j)_j v_j.

@@ -90,9 +90,12 @@ inline Inexact normalised(const Inexact& x, const Inexact& mean, const Inexact& 
     return {plain.value, plain.error + working_format.roundoff * (products + std::fabs(shift.value))};
 }
 
+/// Whether a number that is kept in the format of the tensors is rounded once more.
+inline bool rounds_what_it_keeps() { return kept_format.roundoff > working_format.roundoff; }
 /// A number that an implementation may round to the format of the tensors, because it keeps it in one.
 inline double maybe_kept(double x) { return x; }
 inline Inexact maybe_kept(const Inexact& x) {
+    if (!rounds_what_it_keeps()) return x;
     const double size = std::fabs(x.value) + x.error;
     if (!(size <= kept_format.largest)) return {x.value, std::numeric_limits<double>::infinity()};
     return {x.value, x.error + kept_format.roundoff * std::max(size, kept_format.least)};

@@ -18,11 +18,11 @@ Values numbers(int64_t n, uint64_t stream, double scale, double offset = 0) {
     return values;
 }
 
-/// The results of a function with one input, or their error bounds in float32.
+/// The results of a function, or their error bounds in float32 where numbers may be kept in `kept`.
 template <class Run>
-Values run_in(bool errors, const TensorPtr& out, const Run& run) {
+Values run_in(bool errors, const TensorPtr& out, const Run& run, Dtype kept = Dtype::float32) {
     Context own(cpu_device());
-    if (errors) own.errors_in = format_of(Dtype::float32);
+    if (errors) own.errors_in = format_of(Dtype::float32), own.kept_in = format_of(kept);
     REQUIRE(run(&own) == diopiSuccess);
     CHECK(own.has_errors == errors);
     Values values;
@@ -39,6 +39,85 @@ double share_used(const Values& exact, const Values& errors, const std::vector<f
     }
     return share;
 }
+
+/// Attention of some queries to `keys` keys, one head of `dim` numbers, and its gradients.
+struct KeptAttention {
+    int64_t queries, keys, dim;
+    Values q, k, v, grad;
+
+    [[nodiscard]] TensorPtr of_queries(const Values& x) const { return tensor({1, queries, 1, dim}, x); }
+    [[nodiscard]] TensorPtr of_keys(const Values& x) const { return tensor({1, keys, 1, dim}, x); }
+    [[nodiscard]] double product(const Values& x, int64_t i, const Values& y, int64_t j) const {
+        double sum = 0;
+        for (int64_t c = 0; c < dim; ++c) sum += x[size_t(i * dim + c)] * y[size_t(j * dim + c)];
+        return sum;
+    }
+
+    struct Results {
+        Values out, grad_q, grad_k, grad_v;
+    };
+    /// What the reference computes, with scale 1, or its bounds.
+    [[nodiscard]] Results reference_of(bool errors, Dtype kept = Dtype::float32) const {
+        const TensorPtr forward = of_queries(q), out = of_queries(q), lse = make({1, 1, queries});
+        const TensorPtr q_in = of_queries(q), k_in = of_keys(k), v_in = of_keys(v), g_in = of_queries(grad);
+        const TensorPtr gq = of_queries(q), gk = of_keys(k), gv = of_keys(k), other = make({1, 1, queries});
+        const auto attend = [&](auto* ctx, const TensorPtr& to, const TensorPtr& sums) {
+            return reference::diopiFlashAttention(ctx, to.get(), sums.get(), nullptr, q_in.get(), k_in.get(),
+                                                  v_in.get(), nullptr, 0, 1, false, -1, -1);
+        };
+        REQUIRE(attend(context(), forward, lse) == diopiSuccess);
+        Results all;
+        all.out = run_in(
+            errors, out, [&](auto* ctx) { return attend(ctx, out, other); }, kept);
+        const auto gradient = [&](const TensorPtr& of) {
+            return run_in(
+                errors, of,
+                [&](auto* ctx) {
+                    return reference::diopiFlashAttentionBackward(ctx, gq.get(), gk.get(), gv.get(), g_in.get(),
+                                                                  nullptr, q_in.get(), k_in.get(), v_in.get(), nullptr,
+                                                                  forward.get(), lse.get(), 0, 1, false, -1, -1);
+                },
+                kept);
+        };
+        all.grad_q = gradient(gq), all.grad_k = gradient(gk), all.grad_v = gradient(gv);
+        return all;
+    }
+    /// The same formulas, where the shares and the gradients of the scores are rounded.
+    template <class Rounding>
+    [[nodiscard]] Results plain(const Rounding& rounded) const {
+        Results all{Values(q.size()), Values(q.size()), Values(k.size()), Values(k.size())};
+        for (int64_t i = 0; i < queries; ++i) {
+            Values shares, out(static_cast<size_t>(dim));
+            for (int64_t j = 0; j < keys; ++j) shares.push_back(std::exp(product(q, i, k, j)));
+            double sum = 0, mean = 0;
+            for (const double share : shares) sum += share;
+            for (double& share : shares) share /= sum;
+            for (int64_t j = 0; j < keys; ++j) mean += shares[size_t(j)] * product(grad, i, v, j);
+            for (int64_t j = 0; j < keys; ++j) {
+                const double share = rounded(shares[size_t(j)]);
+                const double slope = rounded(shares[size_t(j)] * (product(grad, i, v, j) - mean));
+                for (int64_t c = 0; c < dim; ++c) {
+                    const auto at_i = size_t(i * dim + c), at_j = size_t(j * dim + c);
+                    all.out[at_i] += share * v[at_j];
+                    all.grad_v[at_j] += share * grad[at_i];
+                    all.grad_q[at_i] += slope * k[at_j];
+                    all.grad_k[at_j] += slope * q[at_i];
+                }
+            }
+        }
+        return all;
+    }
+    /// The largest shares of the bounds that rounding to bfloat16 uses: of out and of the gradients of q, k and v.
+    [[nodiscard]] Values shares_used(Dtype kept) const {
+        const Results exact = reference_of(false), bounds = reference_of(true, kept);
+        const Results rounded = plain([](double x) { return static_cast<double>(to_float(to_bfloat16(x))); });
+        const auto used = [](const Values& e, const Values& b, const Values& x) {
+            return share_used(e, b, std::vector<float>(x.begin(), x.end()));
+        };
+        return {used(exact.out, bounds.out, rounded.out), used(exact.grad_q, bounds.grad_q, rounded.grad_q),
+                used(exact.grad_k, bounds.grad_k, rounded.grad_k), used(exact.grad_v, bounds.grad_v, rounded.grad_v)};
+    }
+};
 
 }  // namespace
 
@@ -172,4 +251,31 @@ TEST_CASE("a sum of many terms of one size keeps their rounding errors", "[refer
     CHECK(sum.value() == kInfinity);
     sum += -kInfinity;
     CHECK(std::isnan(sum.value()));
+}
+
+TEST_CASE("shares of attention may be kept in the format of the tensors, and zeros are still far beyond",
+          "[reference][inexact]") {
+    const int64_t queries = 64, keys = 600, dim = 8;
+    const KeptAttention attention{queries,
+                                  keys,
+                                  dim,
+                                  numbers(queries * dim, 61, 1),
+                                  numbers(keys * dim, 62, 1),
+                                  numbers(keys * dim, 63, 1),
+                                  numbers(queries * dim, 64, 1)};
+    for (const double used : attention.shares_used(Dtype::bfloat16)) CHECK(used < 1);
+    for (const double used : attention.shares_used(Dtype::float32)) CHECK(used > 2);
+    const auto exact = attention.reference_of(false), bounds = attention.reference_of(true, Dtype::bfloat16);
+    CHECK(share_used(exact.out, bounds.out, std::vector<float>(exact.out.size())) > 40);
+    CHECK(share_used(exact.grad_k, bounds.grad_k, std::vector<float>(exact.grad_k.size())) > 20);
+}
+
+TEST_CASE("equal shares of attention are rounded alike", "[reference][inexact]") {
+    // 100 keys with a share of 1 / 200 nearly cancel 739 others, whose roundings have the other sign.
+    KeptAttention attention{1, 839, 1, {1}, Values(839, -1), {}, {1}};
+    std::fill_n(attention.k.begin(), 100, 1.0);
+    attention.v = attention.k;
+    const Values used = attention.shares_used(Dtype::bfloat16);
+    CHECK(used[0] < 1);
+    CHECK(used[0] > 0.05);
 }
