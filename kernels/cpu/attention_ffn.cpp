@@ -7,7 +7,7 @@
 #include <array>
 #include <cmath>
 
-#include "kernels/cpu/bfloat16_units.hpp"
+#include "kernels/cpu/few_rows.hpp"
 #include "kernels/cpu/onednn_staging.hpp"
 #include "kernels/cpu/operators.hpp"
 #include "kernels/cpu/product.hpp"
@@ -53,21 +53,21 @@ int64_t workspace_of(const SiluFfn& a, bool wide) {
     return numel == 0 ? 0 : 2 * numel * (wide ? 8 : 4) + kWorkspaceAlignment;
 }
 
-/// The product of the gated numbers with weight2.
-template <class T>
+/// The product of the gated numbers with weight2, read as elements P.
+template <class P, class T>
 diopiError_t multiply_gated(diopiContextHandle_t ctx, const SiluFfn& a, const T* gated) {
     Staging staging(ctx);
-    const auto* w2 = staging.in<T>(a.weight2);
-    auto* y = staging.out<T>(a.inoutput);
+    const auto* w2 = staging.in<P>(a.weight2);
+    auto* y = staging.out<P>(a.inoutput);
     if (staging.error() != diopiSuccess) return staging.error();
     const ProductShape size{a.tokens(), a.hidden(), a.inter()};
-    const T* no_bias = nullptr;
-    const diopiError_t error = product(ctx, size, Matrices<T>{gated}, Matrices<T>{w2}, no_bias, y);
+    const P* no_bias = nullptr;
+    const diopiError_t error = product(ctx, size, Matrices<T>{gated}, Matrices<P>{w2}, no_bias, y);
     return error == diopiSuccess ? staging.finish() : error;
 }
 
 /// The products with weight1 and weight3 are of elements P, the gate is computed in T. So is the last product, unless
-/// the gated numbers, rounded to bfloat16, suit its units.
+/// weight2 is read as P: with few rows, or with gated numbers that are rounded to bfloat16 and suit its units.
 template <class P, class T>
 diopiError_t run_ffn(diopiContextHandle_t ctx, std::string_view op, const SiluFfn& a, std::byte* workspace) {
     Staging staging(ctx);
@@ -89,11 +89,12 @@ diopiError_t run_ffn(diopiContextHandle_t ctx, std::string_view op, const SiluFf
         error = map_real<SiluGate>(ctx, op, gated, std::array{gated, as_view(up, kComputeDtype<T>)});
     if (error != diopiSuccess) return error;
     if constexpr (std::is_same_v<P, Bfloat16>) {
+        if (a.tokens() <= kFewRows && a.weight2.dtype == Dtype::bfloat16) return multiply_gated<P>(ctx, a, gate);
         const View rounded = as_view(up, Dtype::bfloat16);
         copy(gated, rounded);
-        if (suit_bfloat16_units(rounded, a.weight2)) return multiply_gated(ctx, a, rounded.as<Bfloat16>());
+        if (takes_bfloat16(a.tokens(), rounded, a.weight2)) return multiply_gated<P>(ctx, a, rounded.as<P>());
     }
-    return multiply_gated(ctx, a, gate);
+    return multiply_gated<T>(ctx, a, gate);
 }
 
 diopiError_t silu_ffn(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t inoutput,
@@ -109,8 +110,9 @@ diopiError_t silu_ffn(diopiContextHandle_t ctx, std::string_view op, diopiTensor
     const diopiError_t error = read_workspace(op, "workspace", workspace, *workspace_size, wanted, memory);
     if (error != diopiSuccess || a.inoutput.numel == 0) return error;
     if (wide) return run_ffn<double, double>(ctx, op, a, memory);
-    const bool suits_units = suit_bfloat16_units(a.inoutput, a.weight1) && suit_bfloat16_units(a.inoutput, a.weight3);
-    return (suits_units ? run_ffn<Bfloat16, float> : run_ffn<float, float>)(ctx, op, a, memory);
+    const bool in_bfloat16 =
+        takes_bfloat16(a.tokens(), a.inoutput, a.weight1) && takes_bfloat16(a.tokens(), a.inoutput, a.weight3);
+    return (in_bfloat16 ? run_ffn<Bfloat16, float> : run_ffn<float, float>)(ctx, op, a, memory);
 }
 
 template <class T>
@@ -136,9 +138,9 @@ diopiError_t matmul_all_reduce(diopiContextHandle_t ctx, std::string_view op, di
     if (error != diopiSuccess || y.numel == 0) return error;
     if (computes_in_float64({a, b})) return multiply<double>(ctx, y, a, b, bias);
     const bool is_bfloat16 = y.dtype == Dtype::bfloat16 && (bias == nullptr || view(bias).dtype == Dtype::bfloat16);
-    const bool suits_units =
-        is_bfloat16 && (bias == nullptr ? suit_bfloat16_units(a, b) : suit_bfloat16_units(a, b, {view(bias)}));
-    return (suits_units ? multiply<Bfloat16> : multiply<float>)(ctx, y, a, b, bias);
+    const bool in_bfloat16 = is_bfloat16 && (bias == nullptr ? takes_bfloat16(a.shape[0], a, b)
+                                                             : takes_bfloat16(a.shape[0], a, b, {view(bias)}));
+    return (in_bfloat16 ? multiply<Bfloat16> : multiply<float>)(ctx, y, a, b, bias);
 }
 
 }  // namespace

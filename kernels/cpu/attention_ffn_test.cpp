@@ -58,20 +58,21 @@ struct GatedLayer {
 
 TEST_CASE("the gated feed-forward layer tells the size of its workspace, and runs in one at any address", "[vectors]") {
     const Dtype dtype = kFloats[GENERATE(range(0, 4))];
-    const GatedLayer layer(5, 33, 17, dtype);
+    const int64_t tokens = GENERATE(5, 12);
+    const GatedLayer layer(tokens, 33, 17, dtype);
     const Values before = values(*layer.x), wanted = layer.wanted();
     const double magnitude = layer.magnitude();
     int64_t bytes = -1;
     REQUIRE(layer.run(nullptr, bytes) == diopiSuccess);
-    CHECK(bytes >= 2 * 5 * 17 * (dtype == Dtype::float64 ? 8 : 4));
+    CHECK(bytes >= 2 * tokens * 17 * (dtype == Dtype::float64 ? 8 : 4));
     CHECK(values(*layer.x) == before);
     const auto memory = unwritten({bytes + 1}, Dtype::uint8);
     const auto unaligned = cpu::testing::alias(memory, {bytes}, {1}, 1);
     const int64_t stated = bytes;
     REQUIRE(layer.run(unaligned.get(), bytes) == diopiSuccess);
     CHECK(bytes == stated);
-    // The units for bfloat16 take gated numbers that are rounded to it.
-    if (dtype == Dtype::bfloat16) return check_close(*layer.x, wanted, 1, magnitude * 0x1p-8 / 0x1p-24);
+    // The units for bfloat16 take gated numbers that are rounded to it; a few rows do without them.
+    if (dtype == Dtype::bfloat16 && tokens > 8) return check_close(*layer.x, wanted, 1, magnitude * 0x1p-8 / 0x1p-24);
     check_close(*layer.x, wanted, 64);
 }
 

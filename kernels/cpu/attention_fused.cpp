@@ -5,7 +5,6 @@
 
 #include "kernels/cpu/attention_batch.hpp"
 #include "kernels/cpu/attention_rotary_rows.hpp"
-#include "kernels/cpu/bfloat16_units.hpp"
 #include "kernels/cpu/elements.hpp"
 #include "kernels/cpu/operators.hpp"
 #include "kernels/cpu/product.hpp"
@@ -48,7 +47,7 @@ diopiError_t project_as(diopiContextHandle_t ctx, const FusedAttention& a, T* qk
 template <class T>
 diopiError_t project(diopiContextHandle_t ctx, const FusedAttention& a, T* qkv) {
     if constexpr (std::is_same_v<T, float>) {
-        if (suit_bfloat16_units(a.inoutput, a.qkv_weight)) return project_as<Bfloat16>(ctx, a, qkv);
+        if (takes_bfloat16(a.tokens(), a.inoutput, a.qkv_weight)) return project_as<Bfloat16>(ctx, a, qkv);
     }
     return project_as<T>(ctx, a, qkv);
 }

@@ -50,10 +50,10 @@ diopiError_t forward_broadcast(diopiContextHandle_t ctx, const Linear& s, const 
     return staging.finish();
 }
 
-bool suits_units(const Linear& s, const View& out, diopiConstTensorHandle_t bias) {
+bool computes_in_bfloat16(const Linear& s, const View& out, diopiConstTensorHandle_t bias) {
     if (out.dtype != Dtype::bfloat16) return false;
-    return bias == nullptr ? suit_bfloat16_units(s.input, s.weight)
-                           : suit_bfloat16_units(s.input, s.weight, {view(bias)});
+    return bias == nullptr ? takes_bfloat16(s.rows(), s.input, s.weight)
+                           : takes_bfloat16(s.rows(), s.input, s.weight, {view(bias)});
 }
 
 struct Gradients {
@@ -129,7 +129,7 @@ diopiError_t linear(diopiContextHandle_t ctx, std::string_view op, diopiTensorHa
     if (bias != nullptr && !x.is_row(view(bias))) {
         return (wide ? forward_broadcast<double> : forward_broadcast<float>)(ctx, x, y, view(bias));
     }
-    if (suits_units(x, y, bias)) return forward<Bfloat16>(ctx, x, y, bias);
+    if (computes_in_bfloat16(x, y, bias)) return forward<Bfloat16>(ctx, x, y, bias);
     return (wide ? forward<double> : forward<float>)(ctx, x, y, bias);
 }
 

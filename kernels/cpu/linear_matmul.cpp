@@ -113,7 +113,8 @@ diopiError_t multiply(diopiContextHandle_t ctx, const ProductDims& dims, const V
 diopiError_t multiply(diopiContextHandle_t ctx, const ProductDims& dims, const View& out, bool wide) {
     const View &a = dims.a.view, &b = dims.b.view;
     if (wide) return multiply<double, double>(ctx, dims, out);
-    if (!suit_bfloat16_units(a, b)) return multiply<float, float>(ctx, dims, out);
+    const int64_t rows = numel(dims.batch) * dims.a.rows();
+    if (!takes_bfloat16(rows, a, b)) return multiply<float, float>(ctx, dims, out);
     if (out.dtype == Dtype::bfloat16) return multiply<Bfloat16, Bfloat16>(ctx, dims, out);
     return multiply<Bfloat16, float>(ctx, dims, out);
 }

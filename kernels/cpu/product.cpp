@@ -2,9 +2,13 @@
 
 #include <algorithm>
 
+#include "kernels/cpu/bfloat16_units.hpp"
+#include "kernels/cpu/few_rows.hpp"
 #include "kernels/cpu/gemm.hpp"
 #include "kernels/cpu/onednn.hpp"
 #include "kernels/cpu/onednn_api.hpp"
+#include "kernels/cpu/onednn_staging.hpp"
+#include "kernels/cpu/threads.hpp"
 
 namespace diopi::cpu {
 
@@ -73,25 +77,90 @@ Plan make_plan(const Form& f) {
     return Plan(chosen, dnnl::matmul(chosen), operands);
 }
 
+bool is_empty(const ProductShape& s) { return s.batch == 0 || s.m == 0 || s.n == 0 || s.k == 0; }
+
 /// Without terms c becomes the bias or zeros, or keeps its values.
 template <class T>
-void write_empty_sums(const ProductShape& s, const T* bias, T* c, Into into) {
-    if (into == Into::kAdd) return;
+diopiError_t write_empty_sums(const ProductShape& s, const T* bias, T* c, Into into) {
+    if (into == Into::kAdd) return diopiSuccess;
     for (int64_t i = 0; i < s.batch * s.m; ++i) {
         if (bias != nullptr)
             std::copy_n(bias, s.n, c + i * s.n);
         else
             std::fill_n(c + i * s.n, s.n, T{});
     }
+    return diopiSuccess;
+}
+
+/// Brings a matrix of a few rows in order, in float32. The rows behind it are 0.
+template <class T>
+FewRows few_rows(const ProductShape& s, const T* a, bool transposed, float* room) {
+    std::fill_n(room, kFewRows * s.k, 0.0F);
+    for (int64_t i = 0; i < s.m; ++i) {
+        for (int64_t l = 0; l < s.k; ++l) {
+            const T x = transposed ? a[l * s.m + i] : a[i * s.k + l];
+            if constexpr (std::is_same_v<T, float>)
+                room[i * s.k + l] = x;
+            else
+                room[i * s.k + l] = to_float(x);
+        }
+    }
+    return {room, s.k, s.m};
+}
+
+/// What becomes of sums of float32: c = sums + bias, or c += sums, rounded once.
+template <class C>
+void write_sums(const ProductShape& s, const float* sums, const C* bias, C* c, Into into) {
+    const auto wide = [](C x) {
+        if constexpr (std::is_same_v<C, float>)
+            return x;
+        else
+            return to_float(x);
+    };
+    for (int64_t i = 0; i < s.m; ++i) {
+        for (int64_t j = 0; j < s.n; ++j) {
+            float sum = sums[i * s.n + j];
+            if (bias != nullptr) sum += wide(bias[j]);
+            if (into == Into::kAdd) sum += wide(c[i * s.n + j]);
+            if constexpr (std::is_same_v<C, float>)
+                c[i * s.n + j] = sum;
+            else
+                c[i * s.n + j] = to_bfloat16(sum);
+        }
+    }
+}
+
+/// Products of a few rows by loops of our own.
+template <class A, class B, class C>
+diopiError_t run_few(diopiContextHandle_t ctx, const ProductShape& s, Matrices<A> a, Matrices<B> b, const C* bias, C* c,
+                     Into into) {
+    Staging staging(ctx);
+    auto* room = staging.buffer<float>(kFewRows * s.k);
+    auto* sums = staging.buffer<float>(s.m * s.n);
+    if (staging.error() != diopiSuccess) return staging.error();
+    const auto& kernels = std::get<FewRowsKernels<B>>(few_rows_table());
+    const auto run = b.transposed ? kernels.times_transpose : kernels.times_matrix;
+    constexpr int64_t kColumns = 64;  // of a part of the work: whole lines of the cache
+    for (int64_t i = 0; i < s.batch; ++i) {
+        const FewRows rows = few_rows(s, a.data + (a.repeated ? 0 : i * s.m * s.k), a.transposed, room);
+        const B* matrix = b.data + (b.repeated ? 0 : i * s.k * s.n);
+        parallel_for((s.n + kColumns - 1) / kColumns, std::max<int64_t>(s.m * kColumns * s.k / 8, 1),
+                     [&](int64_t first, int64_t last) {
+                         const int64_t column = first * kColumns, end = std::min(last * kColumns, s.n);
+                         run(rows, matrix, s.k, s.n, column, end - column, sums);
+                     });
+        write_sums(s, sums, bias, c + i * s.m * s.n, into);
+    }
+    return diopiSuccess;
 }
 
 template <class T, class C>
 diopiError_t run_product(diopiContextHandle_t ctx, const ProductShape& s, Matrices<T> a, Matrices<T> b, const C* bias,
                          C* c, Into into) {
-    if (s.batch == 0 || s.m == 0 || s.n == 0 || s.k == 0) {
-        write_empty_sums(s, bias, c, into);
-        return diopiSuccess;
-    }
+    if (is_empty(s)) return write_empty_sums(s, bias, c, into);
+    // oneDNN reads a matrix of float32 where it is, but not its transpose.
+    const bool reads_in_place = std::is_same_v<T, float> && !b.transposed;
+    if (s.batch * s.m <= kFewRows && !reads_in_place) return run_few(ctx, s, a, b, bias, c, into);
     const Form form{s,    a.transposed, a.repeated,  b.transposed, b.repeated, bias != nullptr,
                     into, kDataType<T>, kDataType<C>};
     Plan* plan = cached_plan(form.key(), [&] { return make_plan(form); });
@@ -119,6 +188,12 @@ diopiError_t run_own(const ProductShape& s, Matrices<T> a, Matrices<T> b, const 
 
 }  // namespace
 
+bool takes_bfloat16(int64_t rows, const View& a, const View& b, std::initializer_list<View> addends) {
+    const auto is_bfloat16 = [](const View& v) { return v.dtype == Dtype::bfloat16; };
+    if (!is_bfloat16(a) || !is_bfloat16(b) || !std::ranges::all_of(addends, is_bfloat16)) return false;
+    return rows <= kFewRows || suit_bfloat16_units(a, b, addends);
+}
+
 diopiError_t product(diopiContextHandle_t ctx, const ProductShape& s, Matrices<float> a, Matrices<float> b,
                      const float* bias, float* c, Into into) {
     if (onednn::products_vary()) return run_own(s, a, b, bias, c, into);
@@ -133,6 +208,12 @@ diopiError_t product(diopiContextHandle_t ctx, const ProductShape& s, Matrices<B
 diopiError_t product(diopiContextHandle_t ctx, const ProductShape& s, Matrices<Bfloat16> a, Matrices<Bfloat16> b,
                      const float* bias, float* c, Into into) {
     return run_product(ctx, s, a, b, bias, c, into);
+}
+
+diopiError_t product(diopiContextHandle_t ctx, const ProductShape& s, Matrices<float> a, Matrices<Bfloat16> b,
+                     const Bfloat16* bias, Bfloat16* c, Into into) {
+    if (is_empty(s)) return write_empty_sums(s, bias, c, into);
+    return run_few(ctx, s, a, b, bias, c, into);
 }
 
 diopiError_t product(diopiContextHandle_t, const ProductShape& s, Matrices<double> a, Matrices<double> b,

@@ -1,11 +1,13 @@
-/// Batches of matrix products: oneDNN's in float32 and bfloat16, our own in float64.
+/// Batches of matrix products: oneDNN's in float32 and bfloat16, our own in float64 and for a few rows.
 #pragma once
 
 #include <diopi/diopirt.h>
 
 #include <cstdint>
+#include <initializer_list>
 
 #include "core/half.hpp"
+#include "kernels/cpu/view.hpp"
 
 namespace diopi::cpu {
 
@@ -23,12 +25,17 @@ struct ProductShape {
     int64_t batch = 1;
 };
 
+/// Whether products of bfloat16 numbers, of `rows` rows in all, have the right sums: those of a few rows are computed
+/// in float32, more need the machine's units and numbers that suit them (see suit_bfloat16_units). All tensors must be
+/// bfloat16.
+[[nodiscard]] bool takes_bfloat16(int64_t rows, const View& a, const View& b, std::initializer_list<View> addends = {});
+
 /// The use of the old values of c.
 enum class Into { kOverwrite, kAdd };
 
 /// c (batch, m, n) = a * b + bias (n numbers; null: none), or c += a * b, which takes no bias. Dense and row-major. The
-/// bits of c do not depend on the number of threads. Products of bfloat16 numbers are for the machine's units (see
-/// suit_bfloat16_units), are added up in float32, and rounded once.
+/// bits of c do not depend on the number of threads. Products of bfloat16 numbers, which takes_bfloat16 must allow, are
+/// added up in float32, and rounded once.
 [[nodiscard]] diopiError_t product(diopiContextHandle_t ctx, const ProductShape& shape, Matrices<float> a,
                                    Matrices<float> b, const float* bias, float* c, Into into = Into::kOverwrite);
 [[nodiscard]] diopiError_t product(diopiContextHandle_t ctx, const ProductShape& shape, Matrices<Bfloat16> a,
@@ -36,6 +43,10 @@ enum class Into { kOverwrite, kAdd };
                                    Into into = Into::kOverwrite);
 [[nodiscard]] diopiError_t product(diopiContextHandle_t ctx, const ProductShape& shape, Matrices<Bfloat16> a,
                                    Matrices<Bfloat16> b, const float* bias, float* c, Into into = Into::kOverwrite);
+/// Of a few rows alone (see few_rows.hpp).
+[[nodiscard]] diopiError_t product(diopiContextHandle_t ctx, const ProductShape& shape, Matrices<float> a,
+                                   Matrices<Bfloat16> b, const Bfloat16* bias, Bfloat16* c,
+                                   Into into = Into::kOverwrite);
 [[nodiscard]] diopiError_t product(diopiContextHandle_t ctx, const ProductShape& shape, Matrices<double> a,
                                    Matrices<double> b, const double* bias, double* c, Into into = Into::kOverwrite);
 

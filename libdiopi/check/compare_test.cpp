@@ -555,6 +555,20 @@ TEST_CASE("an overflow may be NaN where terms of both signs overflow in the work
     CHECK_FALSE(judge(-inf, inf, 3e39, wide).ok);
 }
 
+TEST_CASE("a finite result without an error bound may have any value", "[compare]") {
+    Bound bound;
+    bound.accuracy = Accuracy::E;
+    const double inf = std::numeric_limits<double>::infinity();
+    const Rule half = make_rule(bound, Dtype::float16);
+    for (const double value : {3.0, -61'700.0, inf}) {
+        CHECK(judge(value, 100, inf, half).ok);
+        CHECK(judge(value, -79'651, inf, half).ok);
+    }
+    CHECK_FALSE(judge(3, inf, inf, half).ok);
+    CHECK_FALSE(judge(3, 100, 1, half).ok);
+    CHECK_FALSE(judge(-61'700, -79'651, 1, half).ok);
+}
+
 TEST_CASE("a sum of terms that overflow in the working dtype may be infinite or NaN though it is finite", "[compare]") {
     Bound bound;
     bound.accuracy = Accuracy::D;

@@ -149,7 +149,7 @@ Rule make_rule(const Bound& bound, Dtype dtype) {
 Judgement judge(double actual, double exact, double sum, const Rule& rule) {
     Judgement result;
     const double magnitude = std::fabs(exact);
-    if (rule.may_be_unbounded && !std::isfinite(sum) && magnitude < rule.format.overflow) {
+    if (rule.may_be_unbounded && !std::isfinite(sum) && std::isfinite(exact)) {
         result.finite = false;
         return result;
     }

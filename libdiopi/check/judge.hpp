@@ -20,7 +20,7 @@ struct Rule {
     double sums = 0;
     bool bitwise = false;           ///< class A: a tie must go to the even neighbour
     bool has_sums = false;          ///< S counts
-    bool may_be_unbounded = false;  ///< class E: where S is not finite, a finite result may be any value
+    bool may_be_unbounded = false;  ///< class E: where S is not finite, any value is right for a finite result
     double warn_ulps = 0;           ///< class D: a larger error than that of these two is a warning
     double warn_sums = 0;
 };
