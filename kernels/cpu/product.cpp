@@ -154,23 +154,7 @@ diopiError_t run_few(diopiContextHandle_t ctx, const ProductShape& s, Matrices<A
     return diopiSuccess;
 }
 
-template <class T, class C>
-diopiError_t run_product(diopiContextHandle_t ctx, const ProductShape& s, Matrices<T> a, Matrices<T> b, const C* bias,
-                         C* c, Into into) {
-    if (is_empty(s)) return write_empty_sums(s, bias, c, into);
-    // oneDNN reads a matrix of float32 where it is, but not its transpose.
-    const bool reads_in_place = std::is_same_v<T, float> && !b.transposed;
-    if (s.batch * s.m <= kFewRows && !reads_in_place) return run_few(ctx, s, a, b, bias, c, into);
-    const Form form{s,    a.transposed, a.repeated,  b.transposed, b.repeated, bias != nullptr,
-                    into, kDataType<T>, kDataType<C>};
-    Plan* plan = cached_plan(form.key(), [&] { return make_plan(form); });
-    if (plan == nullptr) return diopiErrorOccurred;
-    // oneDNN takes every operand as writable and writes only the result.
-    void* const data[] = {const_cast<T*>(a.data), const_cast<T*>(b.data), c, const_cast<C*>(bias)};
-    return plan->run(ctx, {data, bias == nullptr ? size_t{3} : size_t{4}});
-}
-
-/// The same by own kernels, one product after the other.
+/// Products by own kernels, one after the other.
 template <class T>
 diopiError_t run_own(const ProductShape& s, Matrices<T> a, Matrices<T> b, const T* bias, T* c, Into into) {
     if (bias != nullptr || s.k == 0) write_empty_sums(s, bias, c, into);
@@ -186,6 +170,25 @@ diopiError_t run_own(const ProductShape& s, Matrices<T> a, Matrices<T> b, const 
     return diopiSuccess;
 }
 
+template <class T, class C>
+diopiError_t run_product(diopiContextHandle_t ctx, const ProductShape& s, Matrices<T> a, Matrices<T> b, const C* bias,
+                         C* c, Into into) {
+    if (is_empty(s)) return write_empty_sums(s, bias, c, into);
+    // Where oneDNN is used for float32, it reads a matrix where it is, but not its transpose.
+    const bool reads_in_place = std::is_same_v<T, float> && !b.transposed && !onednn::products_vary();
+    if (s.batch * s.m <= kFewRows && !reads_in_place) return run_few(ctx, s, a, b, bias, c, into);
+    if constexpr (std::is_same_v<T, float>) {
+        if (onednn::products_vary()) return run_own(s, a, b, bias, c, into);
+    }
+    const Form form{s,    a.transposed, a.repeated,  b.transposed, b.repeated, bias != nullptr,
+                    into, kDataType<T>, kDataType<C>};
+    Plan* plan = cached_plan(form.key(), [&] { return make_plan(form); });
+    if (plan == nullptr) return diopiErrorOccurred;
+    // oneDNN takes every operand as writable and writes only the result.
+    void* const data[] = {const_cast<T*>(a.data), const_cast<T*>(b.data), c, const_cast<C*>(bias)};
+    return plan->run(ctx, {data, bias == nullptr ? size_t{3} : size_t{4}});
+}
+
 }  // namespace
 
 bool takes_bfloat16(int64_t rows, const View& a, const View& b, std::initializer_list<View> addends) {
@@ -196,7 +199,6 @@ bool takes_bfloat16(int64_t rows, const View& a, const View& b, std::initializer
 
 diopiError_t product(diopiContextHandle_t ctx, const ProductShape& s, Matrices<float> a, Matrices<float> b,
                      const float* bias, float* c, Into into) {
-    if (onednn::products_vary()) return run_own(s, a, b, bias, c, into);
     return run_product(ctx, s, a, b, bias, c, into);
 }
 
