@@ -30,11 +30,11 @@ inline double error_of_keeping(const Inexact& factor, const Inexact& kept) {
     return std::isfinite(factor.error) ? kept.error - factor.error : 0;
 }
 
-/// How many factors are rounded alike, at most: `values`, which are reordered, are equal in 3 bits more than the format
-/// of the tensors has. Zeros are not rounded.
+/// How many factors are rounded alike, at most: `values`, which are reordered, have magnitudes that are equal in 3 bits
+/// more than the format of the tensors has. Zeros are not rounded.
 inline double rounded_alike(std::vector<double>& values) {
     const int digits = -std::ilogb(kept_format.roundoff);
-    const auto bucket = [drop = 52 - digits - 3](double x) { return std::bit_cast<uint64_t>(x) >> drop; };
+    const auto bucket = [drop = 52 - digits - 3](double x) { return std::bit_cast<uint64_t>(std::fabs(x)) >> drop; };
     std::ranges::sort(values, {}, bucket);
     int64_t most = 1;
     for (auto first = values.begin(); first != values.end();) {
