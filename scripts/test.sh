@@ -7,7 +7,7 @@
 #   fuzz          each fuzz target for five seconds
 #   mutation      the share of planted faults that a run detects
 #   bisect        the share of planted faults that --bisect finds
-#   operators     all operator cases on cpu
+#   operators     all operator cases, and those of language models, on cpu
 #   adapted       the same on a device that has only float32 and int32
 #   cuda_on_host  the same with the cuda kernels on the processor, where they were built
 #   slurm         a job array, as root
@@ -31,7 +31,10 @@ run_bisect() { build/release/bin/diopi_bisect_score; }
 test_operators() {
     build/release/bin/diopi test --quiet --run "build/$1_run" --csv "build/$1_report.csv" "${@:2}"
 }
-run_operators() { test_operators operators; }
+run_operators() {
+    test_operators operators
+    test_operators language --cases cases/language.json
+}
 run_adapted() {
     test_operators adapted --impl sim --sim-config tests/cli/float32_int32_device.json --adaptor float32_int32
 }

@@ -6,7 +6,7 @@ import struct
 import unittest
 import xml.etree.ElementTree
 
-from program import COUNT_KEYS, ProgramTest, case_file, group
+from program import COUNT_KEYS, SOURCE, ProgramTest, case_file, group
 
 CSV_COLUMNS = ["index", "case", "function", "verdict", "dtype", "step", "tensor_info", "max_ulp", "p99_ulp", "max_abs_diff",
                "max_rel_diff", "cosine_similarity", "mismatches", "numel", "worst_index", "actual", "expected", "where",
@@ -25,6 +25,12 @@ class SelectionTest(ProgramTest):
 
     def cases_of(self, op):
         return self.expect(0, "gen", "--dry-run", "--json", "--fname", op).json["operator_cases"]
+
+    def test_cases_of_language_models(self):
+        # Those of 4,096 keys take the reference half a minute: scripts/test.sh --full operators runs them.
+        cases = SOURCE / "cases/language.json"
+        run = self.expect(0, "test", "--cases", str(cases), "-k", "not attention_long", "--json", timeout=300)
+        self.assertEqual(run.json["counts"], {**dict.fromkeys(COUNT_KEYS, 0), "passed": 117})
 
     def test_filtered_dtypes_are_skipped(self):
         self.write("mine.json", case_file(group("mine", [[4], [5]], dtypes=["float16", "float32", "float64", "int32"])))
