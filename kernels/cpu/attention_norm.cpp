@@ -35,7 +35,7 @@ diopiError_t forward(diopiContextHandle_t ctx, const RmsNorm& a) {
     const T* weight = values_or(given_weight, room, n, T{1});
     const T* bias = values_or(given_bias, room + n, n, T{0});
     const auto& kernels = kernels_of<E, T>();
-    parallel_for(a.rows.count, 4 * n, [&](int64_t first, int64_t last) {
+    parallel_for(a.rows.count, n, [&](int64_t first, int64_t last) {
         for (int64_t r = first; r < last; ++r) {
             const double factor = kernels.normalise(x + r * n, weight, bias, y + r * n, n, a.eps);
             if (inv_rms != nullptr) inv_rms[r] = factor;
@@ -60,7 +60,7 @@ diopiError_t backward(diopiContextHandle_t ctx, const RmsNormGradient& a) {
     if (staging.error() != diopiSuccess) return staging.error();
     const T* weight = values_or(given_weight, room, n, T{1});
     const auto& kernels = kernels_of<E, T>();
-    parallel_for(a.rows.count, 4 * n, [&](int64_t first, int64_t last) {
+    parallel_for(a.rows.count, n, [&](int64_t first, int64_t last) {
         for (int64_t r = first; r < last; ++r) {
             kernels.backward(g + r * n, x + r * n, weight, gx + r * n, n, inv_rms[r]);
         }
@@ -84,7 +84,7 @@ diopiError_t add_and_normalise(diopiContextHandle_t ctx, const RmsNormInPlace& a
     if (staging.error() != diopiSuccess) return staging.error();
     const T* bias = values_or(given_bias, room, n, T{0});
     const auto& kernels = kernels_of<E, T>();
-    parallel_for(a.rows.count, 4 * n, [&](int64_t first, int64_t last) {
+    parallel_for(a.rows.count, n, [&](int64_t first, int64_t last) {
         for (int64_t at = first * n; at < last * n; at += n) {
             kernels.add_and_normalise(x + at, residual + at, bias, scale, y + at, total + at, n, a.eps);
         }
