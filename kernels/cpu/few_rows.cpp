@@ -173,33 +173,23 @@ void times_transpose(const FewRows& rows, const E* b, int64_t k, int64_t n, int6
     for (; column < first_column + columns; ++column) write_dots<kRows, 1>(rows, b + column * k, k, n, c + column);
 }
 
+template <int kRows, class E>
+void times(const FewRows& rows, const FewRowsOperand<E>& b, int64_t first_column, int64_t columns, float* c) {
+    const auto run = b.transposed ? times_transpose<kRows, E> : times_matrix<kRows, E>;
+    run(rows, b.data, b.k, b.n, first_column, columns, c);
+}
+
 /// Rows that are missing for a loop's number are computed, and not stored.
 template <class E>
-void choose_times_matrix(const FewRows& rows, const E* b, int64_t k, int64_t n, int64_t first_column, int64_t columns,
-                         float* c) {
-    const auto run = rows.count == 1   ? times_matrix<1, E>
-                     : rows.count == 2 ? times_matrix<2, E>
-                     : rows.count <= 4 ? times_matrix<4, E>
-                                       : times_matrix<8, E>;
-    run(rows, b, k, n, first_column, columns, c);
+void multiply(const FewRows& rows, const FewRowsOperand<E>& b, int64_t first_column, int64_t columns, float* c) {
+    const auto run = rows.count == 1   ? times<1, E>
+                     : rows.count == 2 ? times<2, E>
+                     : rows.count <= 4 ? times<4, E>
+                                       : times<8, E>;
+    run(rows, b, first_column, columns, c);
 }
 
-template <class E>
-void choose_times_transpose(const FewRows& rows, const E* b, int64_t k, int64_t n, int64_t first_column,
-                            int64_t columns, float* c) {
-    const auto run = rows.count == 1   ? times_transpose<1, E>
-                     : rows.count == 2 ? times_transpose<2, E>
-                     : rows.count <= 4 ? times_transpose<4, E>
-                                       : times_transpose<8, E>;
-    run(rows, b, k, n, first_column, columns, c);
-}
-
-template <class E>
-constexpr FewRowsKernels<E> kernels_of() {
-    return {choose_times_matrix<E>, choose_times_transpose<E>};
-}
-
-FewRowsTable Kernels() { return {kernels_of<float>(), kernels_of<Bfloat16>()}; }
+FewRowsTable Kernels() { return {multiply<float>, multiply<Bfloat16>}; }
 
 }  // namespace
 

@@ -19,19 +19,21 @@ struct FewRows {
     int64_t pitch, count;
 };
 
-/// c (count, n) = rows * b, in float32, for the columns from first_column on; c is dense. E is float or Bfloat16. The
-/// order of a sum depends on k alone.
+/// A dense matrix (k, n), or its transpose (n, k) in memory. E is float or Bfloat16.
 template <class E>
-struct FewRowsKernels {
-    /// b is (k, n).
-    void (*times_matrix)(const FewRows& rows, const E* b, int64_t k, int64_t n, int64_t first_column, int64_t columns,
-                         float* c);
-    /// b is (n, k), the transpose.
-    void (*times_transpose)(const FewRows& rows, const E* b, int64_t k, int64_t n, int64_t first_column,
-                            int64_t columns, float* c);
+struct FewRowsOperand {
+    const E* data;
+    bool transposed;
+    int64_t k, n;
 };
 
-using FewRowsTable = std::tuple<FewRowsKernels<float>, FewRowsKernels<Bfloat16>>;
+/// c (count, n) = rows * b, in float32, for some of the columns; c is dense. The order of a sum depends on k and on the
+/// transposition alone.
+template <class E>
+using FewRowsKernel = void (*)(const FewRows& rows, const FewRowsOperand<E>& b, int64_t first_column, int64_t columns,
+                               float* c);
+
+using FewRowsTable = std::tuple<FewRowsKernel<float>, FewRowsKernel<Bfloat16>>;
 [[nodiscard]] const FewRowsTable& few_rows_table();
 
 }  // namespace diopi::cpu

@@ -32,15 +32,15 @@ void check_few_rows(int64_t rows, const Sizes& s, bool transposed) {
     INFO(rows << " rows, k = " << s.k << ", n = " << s.n << (transposed ? ", transposed" : ""));
     const Numbers<float> a({cpu::kFewRows, s.k}, 1);
     const Numbers<E> b(transposed ? Shape{s.n, s.k} : Shape{s.k, s.n}, 2);
-    const auto& kernels = std::get<cpu::FewRowsKernels<E>>(cpu::few_rows_table());
-    const auto run = transposed ? kernels.times_transpose : kernels.times_matrix;
+    const auto multiply = std::get<cpu::FewRowsKernel<E>>(cpu::few_rows_table());
+    const cpu::FewRowsOperand<E> matrix{b.data(), transposed, s.k, s.n};
     std::vector<float> c(static_cast<size_t>(rows * s.n), -77), parts = c;
     const cpu::FewRows few{a.data(), s.k, rows};
-    run(few, b.data(), s.k, s.n, 0, s.n, c.data());
+    multiply(few, matrix, 0, s.n, c.data());
     const int64_t third = s.n / 3;
-    run(few, b.data(), s.k, s.n, 0, third, parts.data());
-    run(few, b.data(), s.k, s.n, third, 1, parts.data());
-    run(few, b.data(), s.k, s.n, third + 1, s.n - third - 1, parts.data());
+    multiply(few, matrix, 0, third, parts.data());
+    multiply(few, matrix, third, 1, parts.data());
+    multiply(few, matrix, third + 1, s.n - third - 1, parts.data());
     CHECK(parts == c);
     for (int64_t i = 0; i < rows; ++i) {
         for (int64_t j = 0; j < s.n; ++j) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernels/cpu/bfloat16_units.hpp"
+#include "kernels/cpu/elements.hpp"
 #include "kernels/cpu/few_rows.hpp"
 #include "kernels/cpu/gemm.hpp"
 #include "kernels/cpu/onednn.hpp"
@@ -98,34 +99,21 @@ FewRows few_rows(const ProductShape& s, const T* a, bool transposed, float* room
     std::fill_n(room, kFewRows * s.k, 0.0F);
     for (int64_t i = 0; i < s.m; ++i) {
         for (int64_t l = 0; l < s.k; ++l) {
-            const T x = transposed ? a[l * s.m + i] : a[i * s.k + l];
-            if constexpr (std::is_same_v<T, float>)
-                room[i * s.k + l] = x;
-            else
-                room[i * s.k + l] = to_float(x);
+            room[i * s.k + l] = static_cast<float>(to_double(transposed ? a[l * s.m + i] : a[i * s.k + l]));
         }
     }
     return {room, s.k, s.m};
 }
 
-/// What becomes of sums of float32: c = sums + bias, or c += sums, rounded once.
+/// Writes c = sums + bias, or c += sums, rounded once.
 template <class C>
 void write_sums(const ProductShape& s, const float* sums, const C* bias, C* c, Into into) {
-    const auto wide = [](C x) {
-        if constexpr (std::is_same_v<C, float>)
-            return x;
-        else
-            return to_float(x);
-    };
     for (int64_t i = 0; i < s.m; ++i) {
         for (int64_t j = 0; j < s.n; ++j) {
             float sum = sums[i * s.n + j];
-            if (bias != nullptr) sum += wide(bias[j]);
-            if (into == Into::kAdd) sum += wide(c[i * s.n + j]);
-            if constexpr (std::is_same_v<C, float>)
-                c[i * s.n + j] = sum;
-            else
-                c[i * s.n + j] = to_bfloat16(sum);
+            if (bias != nullptr) sum += static_cast<float>(to_double(bias[j]));
+            if (into == Into::kAdd) sum += static_cast<float>(to_double(c[i * s.n + j]));
+            c[i * s.n + j] = rounded<C>(sum);
         }
     }
 }
@@ -138,16 +126,15 @@ diopiError_t run_few(diopiContextHandle_t ctx, const ProductShape& s, Matrices<A
     auto* room = staging.buffer<float>(kFewRows * s.k);
     auto* sums = staging.buffer<float>(s.m * s.n);
     if (staging.error() != diopiSuccess) return staging.error();
-    const auto& kernels = std::get<FewRowsKernels<B>>(few_rows_table());
-    const auto run = b.transposed ? kernels.times_transpose : kernels.times_matrix;
+    const auto multiply = std::get<FewRowsKernel<B>>(few_rows_table());
     constexpr int64_t kColumns = 64;  // of a part of the work: whole lines of the cache
     for (int64_t i = 0; i < s.batch; ++i) {
         const FewRows rows = few_rows(s, a.data + (a.repeated ? 0 : i * s.m * s.k), a.transposed, room);
-        const B* matrix = b.data + (b.repeated ? 0 : i * s.k * s.n);
+        const FewRowsOperand<B> matrix{b.data + (b.repeated ? 0 : i * s.k * s.n), b.transposed, s.k, s.n};
         parallel_for((s.n + kColumns - 1) / kColumns, std::max<int64_t>(s.m * kColumns * s.k / 8, 1),
                      [&](int64_t first, int64_t last) {
                          const int64_t column = first * kColumns, end = std::min(last * kColumns, s.n);
-                         run(rows, matrix, s.k, s.n, column, end - column, sums);
+                         multiply(rows, matrix, column, end - column, sums);
                      });
         write_sums(s, sums, bias, c + i * s.m * s.n, into);
     }

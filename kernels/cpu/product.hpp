@@ -43,7 +43,7 @@ enum class Into { kOverwrite, kAdd };
                                    Into into = Into::kOverwrite);
 [[nodiscard]] diopiError_t product(diopiContextHandle_t ctx, const ProductShape& shape, Matrices<Bfloat16> a,
                                    Matrices<Bfloat16> b, const float* bias, float* c, Into into = Into::kOverwrite);
-/// Of a few rows alone (see few_rows.hpp).
+/// This one takes at most kFewRows rows in all (few_rows.hpp).
 [[nodiscard]] diopiError_t product(diopiContextHandle_t ctx, const ProductShape& shape, Matrices<float> a,
                                    Matrices<Bfloat16> b, const Bfloat16* bias, Bfloat16* c,
                                    Into into = Into::kOverwrite);

@@ -91,6 +91,6 @@ TEST_CASE("q, k and v may be rounded to the format of the tensors", "[reference]
     CHECK(bound_of(Dtype::bfloat16) > 3 * 0x1p-9);
     CHECK(bound_of(Dtype::bfloat16) < 30 * 0x1p-9);
     CHECK(bound_of(Dtype::bfloat16) > 100 * bound_of(Dtype::float32));
-    // What the working format holds is not rounded again.
+    // A number of the working format is not rounded again.
     CHECK(bound_of(Dtype::float64) == bound_of(Dtype::float32));
 }

@@ -18,8 +18,8 @@ inline void add_product(int64_t m, int64_t n, int64_t k, const double* a, bool t
     multiply(m, n, k, {a, transposed ? m : k, transposed}, b, c, n, true);
 }
 
-/// What keeping the factors `a` in the format of the tensors adds to the errors of the products. `size` is |b|, of
-/// `taken` numbers.
+/// Adds to the errors of c those of keeping the factors `a` in the format of the tensors. `size` is |b|, of `taken`
+/// numbers.
 inline void add_errors_of_kept(int64_t m, int64_t n, int64_t k, const Inexact* a, std::span<const Inexact> kept,
                                bool transposed, const Matrix& size, size_t taken, Inexact* c) {
     const auto results = static_cast<size_t>(m * n);

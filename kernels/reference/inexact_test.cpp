@@ -56,7 +56,7 @@ struct KeptAttention {
     struct Results {
         Values out, grad_q, grad_k, grad_v;
     };
-    /// What the reference computes, with scale 1, or its bounds.
+    /// The results of the reference with scale 1, or their error bounds.
     [[nodiscard]] Results reference_of(bool errors, Dtype kept = Dtype::float32) const {
         const TensorPtr forward = of_queries(q), out = of_queries(q), lse = make({1, 1, queries});
         const TensorPtr q_in = of_queries(q), k_in = of_keys(k), v_in = of_keys(v), g_in = of_queries(grad);
