@@ -503,7 +503,7 @@ Result<Call> bind_backward(const Row& row, const Case& c, const Call& forward,
     const auto args = row.args();
     for (size_t i = 0; i < args.size(); ++i) {
         const Arg& arg = args[i];
-        if (arg.is_output || arg.is_generator()) continue;
+        if (arg.is_output || arg.is_opaque || arg.is_generator()) continue;
         if (output_of_gradient(*forward.row, arg) >= 0) {
             const auto given = std::ranges::find(gradients, i, &ArgTensor::arg);
             call.args[i] = given == gradients.end() ? TensorPtr() : given->tensor;

@@ -1,5 +1,6 @@
 #include "infer/attention_flash.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <span>
 #include <variant>
@@ -60,6 +61,32 @@ std::optional<std::vector<int64_t>> ends_of(const Value& value) {
     return ends;
 }
 
+/// How far from its own position the keys may lie that a query meets; a negative number is no bound. The last query and
+/// the last key of a sequence have the same position.
+struct Window {
+    int64_t left = -1, right = -1;
+
+    static Window of(const Call& call) {
+        Window window;
+        if (call.has("window_size_left")) {
+            window = {call.integer("window_size_left"), call.integer("window_size_right")};
+        }
+        if (call.flag("is_causal")) window.right = 0;
+        return window;
+    }
+
+    [[nodiscard]] double pairs(int64_t queries, int64_t keys) const {
+        if (left < 0 && right < 0) return static_cast<double>(queries) * static_cast<double>(keys);
+        double pairs = 0;
+        for (int64_t position = keys - queries; position < keys; ++position) {
+            const int64_t first = left < 0 ? 0 : std::clamp<int64_t>(position - left, 0, keys);
+            const int64_t last = right < 0 ? keys : std::clamp<int64_t>(position + right + 1, 0, keys);
+            pairs += static_cast<double>(std::max<int64_t>(last - first, 0));
+        }
+        return pairs;
+    }
+};
+
 int64_t count_of(const Value& value) {
     if (const auto* list = std::get_if<IntList>(&value)) return std::ssize(*list);
     const auto* tensor = std::get_if<TensorPtr>(&value);
@@ -92,7 +119,8 @@ Result<AttentionSizes> packed_sizes(const Call& call, const Sides& q, const Side
                                        std::to_string(count_of(ends_k)) + " sequences, wanted the same number");
     }
     if (sizes.queries < 0 || keys < 0) return contradiction(call, "the greatest lengths must not be negative");
-    sizes.pairs = static_cast<double>(q.length) * static_cast<double>(k.length) / static_cast<double>(sizes.batch);
+    const Window window = Window::of(call);
+    sizes.pairs = static_cast<double>(sizes.batch) * window.pairs(q.length / sizes.batch, k.length / sizes.batch);
     const auto of_q = ends_of(ends_q), of_k = ends_of(ends_k);
     if (!of_q || !of_k) return sizes;
     if (std::ssize(*of_q) != sizes.batch || std::ssize(*of_k) != sizes.batch) {
@@ -103,8 +131,8 @@ Result<AttentionSizes> packed_sizes(const Call& call, const Sides& q, const Side
     if (!wrong.empty()) return contradiction(call, wrong);
     sizes.pairs = 0;
     for (size_t b = 0; b < of_q->size(); ++b) {
-        const auto length = [b](const auto& ends) { return static_cast<double>(ends[b] - (b == 0 ? 0 : ends[b - 1])); };
-        sizes.pairs += length(*of_q) * length(*of_k);
+        const auto length = [b](const auto& ends) { return ends[b] - (b == 0 ? 0 : ends[b - 1]); };
+        sizes.pairs += window.pairs(length(*of_q), length(*of_k));
     }
     return sizes;
 }
@@ -163,7 +191,7 @@ Result<AttentionSizes> AttentionSizes::of(const Call& call) {
                                        std::to_string(k->heads) + " heads of k");
     }
     AttentionSizes sizes{q->batch, q->heads, k->heads, q->dim, q->length, 0};
-    sizes.pairs = static_cast<double>(q->batch) * static_cast<double>(q->length) * static_cast<double>(k->length);
+    sizes.pairs = static_cast<double>(q->batch) * Window::of(call).pairs(q->length, k->length);
     int64_t keys = k->length;
     if (layout == "TND") {
         auto packed = packed_sizes(call, *q, *k, sizes);
@@ -178,7 +206,8 @@ Result<AttentionSizes> AttentionSizes::of(const Call& call) {
 
 namespace infer_rules {
 
-/// out is like q; softmax_lse has one number for each head and row, in the dtype of sums. A scale that the call leaves
+/// out is like q; softmax_lse has one number for each head and row, in the dtype of sums. What the function makes for
+/// its gradients is described by nothing. A scale that the call leaves
 /// out is 1 / sqrt(head size). Source: FlashAttention-2.
 Specs attention(Call& call, const ResultHints&) {
     const auto sizes = AttentionSizes::of(call);
@@ -190,6 +219,10 @@ Specs attention(Call& call, const ResultHints&) {
     if (call.has("softmax_lse")) {
         const Dtype dtype = is_half(q.dtype) ? Dtype::float32 : q.dtype;
         specs.push_back(one(call, "softmax_lse", {{sizes->batch, sizes->heads, sizes->queries}, dtype, {}})[0]);
+    }
+    for (size_t i = 0; i < call.args.size(); ++i) {
+        const Arg& arg = call.row->args()[i];
+        if (arg.is_opaque) specs.push_back({i, {}, false});
     }
     return specs;
 }

@@ -207,3 +207,41 @@ TEST_CASE("the operations of an attention layer are those of its projection and 
     CHECK(work_of(step_layer()).flops == 2.0 * 3 * 24 * 48 + 4.0 * 3 * 24 * 5);
     CHECK(work_of(prompt_layer(4, 10)).flops == 2.0 * 12 * 24 * 48 + 4.0 * 12 * 24 * 10);
 }
+
+TEST_CASE("the operations of attention are those of the pairs that its window leaves") {
+    Call call = with_tensors("diopiFlashAttention", {{"q", shaped({2, 4, 2, 8})},
+                                                     {"k", shaped({2, 6, 1, 8})},
+                                                     {"v", shaped({2, 6, 1, 8})},
+                                                     {"attention_out", shaped({2, 4, 2, 8})}});
+    call["p_dropout"] = call["softmax_scale"] = 0.0;
+    const auto pairs = [&](bool is_causal, int64_t left, int64_t right) {
+        call["is_causal"] = is_causal;
+        call["window_size_left"] = left;
+        call["window_size_right"] = right;
+        return work_of(call).flops / (4 * 2 * 2 * 8);
+    };
+    CHECK(pairs(false, -1, -1) == 24);
+    CHECK(pairs(true, -1, -1) == 3 + 4 + 5 + 6);
+    CHECK(pairs(true, 1, -1) == 4 * 2);
+    CHECK(pairs(false, 1, 2) == 4 + 4 + 3 + 2);
+    CHECK(pairs(false, -1, 2) == 5 + 6 + 6 + 6);
+}
+
+TEST_CASE("what attention makes for its gradients is no described result") {
+    Call call = with_tensors("diopiCustomizedFlashAttention",
+                             {{"q", shaped({1, 3, 2, 4})}, {"k", shaped({1, 3, 2, 4})}, {"v", shaped({1, 3, 2, 4})}});
+    call["p_dropout"] = 0.0;
+    call["is_causal"] = false;
+    call["window_size_left"] = call["window_size_right"] = int64_t{-1};
+    call["head_num"] = int64_t{2};
+    call["input_layout"] = std::string("BSND");
+    const auto specs = outputs(call);
+    REQUIRE(specs.size() == 5);
+    CHECK(specs[0].has_meaning);
+    for (size_t i = 1; i < specs.size(); ++i) {
+        const Arg& arg = call.row->args()[specs[i].arg];
+        CHECK(arg.is_made);
+        CHECK(arg.is_opaque);
+        CHECK_FALSE(specs[i].has_meaning);
+    }
+}

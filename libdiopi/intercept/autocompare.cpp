@@ -60,6 +60,14 @@ std::string why_results_may_differ(const Row& row) {
     return "";
 }
 
+/// All tensors but those that only the implementation that made them can read.
+template <class Visit>
+void for_each_comparable(const Call& call, const Visit& visit) {
+    for_each_tensor(call, [&](const Place& place, const TensorPtr& tensor) {
+        if (!place.arg.is_opaque) visit(place, tensor);
+    });
+}
+
 }  // namespace
 
 bool ComparedCall::allclose() const { return std::ranges::all_of(tensors, &ComparedTensor::allclose); }
@@ -103,7 +111,7 @@ std::optional<CallCopy> Autocompare::exact_answer(const Call& call, Context& con
 
 void Autocompare::add_exact(CallCopy& exact, ComparedCall& compared) {
     size_t at = 0;
-    for_each_tensor(exact.call(), [&](const Place&, const TensorPtr& exactly) {
+    for_each_comparable(exact.call(), [&](const Place&, const TensorPtr& exactly) {
         if (at >= compared.tensors.size()) return;
         ComparedTensor& tensor = compared.tensors[at++];
         auto wide = exact.wide_tensor(*exactly);
@@ -142,9 +150,9 @@ Status Autocompare::compare_all(const Call& call, Context& context, CallCopy& co
     Status status;
     std::array<size_t, 3> counts{};
     std::vector<TensorPtr> others;
-    for_each_tensor(copy.call(), [&](const Place&, const TensorPtr& other) { others.push_back(other); });
+    for_each_comparable(copy.call(), [&](const Place&, const TensorPtr& other) { others.push_back(other); });
     size_t at = 0;
-    for_each_tensor(call, [&](const Place& place, const TensorPtr& own) {
+    for_each_comparable(call, [&](const Place& place, const TensorPtr& own) {
         const size_t position = at++;
         if (!status.ok() || position >= others.size()) return;
         auto actual = to_host(*context.device, context.stream, *own);

@@ -71,6 +71,16 @@ Side::~Side() {
     static_cast<void>(context_.device->destroy_stream(context_.stream));
 }
 
+void Side::note_made(const Tensor& tensor) {
+    std::erase_if(opaque_, [](const std::weak_ptr<void>& memory) { return memory.expired(); });
+    opaque_.push_back(tensor.storage.memory);
+}
+
+bool Side::has_made(const Tensor& tensor) const {
+    return std::ranges::any_of(
+        opaque_, [&](const std::weak_ptr<void>& memory) { return memory.lock() == tensor.storage.memory; });
+}
+
 Result<CallCopy> CallCopy::create(const Call& call, Context& from, Side& to) {
     CallCopy copy(call, to);
     if (Status s = copy.copy_arguments(from); !s.ok()) return s.error();
@@ -104,6 +114,7 @@ Status CallCopy::copy_arguments(Context& from) {
 }
 
 Status CallCopy::copy(TensorPtr& tensor, const Arg& arg, Context& from) {
+    if (tensor != nullptr && arg.is_opaque && !arg.is_output && !side_->has_made(*tensor)) tensor = nullptr;
     if (tensor == nullptr) return {};
     if (tensor->is_sparse()) return not_implemented(std::string(arg.name) + " is sparse, which is not copied yet");
     TensorPtr& known = copies_[tensor.get()];
@@ -161,6 +172,7 @@ Status CallCopy::write_back(Call& original, Context& context) {
             const auto& copies = std::get<TensorList>(call_.args[i]);
             for (size_t k = 0; written && k < list->size(); ++k) {
                 if (Status s = write_back(copies[k], (*list)[k], context); !s.ok()) return s;
+                if (arg.is_opaque && (*list)[k] != nullptr) side_->note_made(*(*list)[k]);
             }
         } else if (arg.is_generator()) {
             for_each_generator(value, [&](diopiGeneratorHandle_t handle) { *handle = *generators_[generator++]; });

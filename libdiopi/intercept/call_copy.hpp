@@ -33,6 +33,9 @@ class Side {
     [[nodiscard]] bool casts() const { return floating_.has_value(); }
     /// The dtype of its results for a tensor of `dtype`.
     [[nodiscard]] Dtype dtype_for(Dtype dtype) const { return is_floating(dtype) ? floating_.value_or(dtype) : dtype; }
+    /// `tensor` holds what this side's function made, and only this side can read.
+    void note_made(const Tensor& tensor);
+    [[nodiscard]] bool has_made(const Tensor& tensor) const;
 
  private:
     Side(const Backend& backend, diopiStreamHandle_t stream, std::optional<Dtype> floating)
@@ -41,13 +44,15 @@ class Side {
     const Backend* backend_;
     Context context_;
     std::optional<Dtype> floating_;
+    std::vector<std::weak_ptr<void>> opaque_;  ///< the memory of such tensors, as long as somebody keeps them
 };
 
 /// `host`, a tensor in host memory, converted to a contiguous one of another dtype; floating values are rounded once.
 [[nodiscard]] Result<TensorPtr> cast(const Tensor& host, Dtype dtype);
 
 /// A copy of a call: tensors that it reads are copied, its outputs get memory of their own, dense. A tensor that occurs
-/// twice in the call occurs twice in the copy. Sparse tensors are not implemented.
+/// twice in the call occurs twice in the copy. What only the implementation that made it can read is null for another.
+/// Sparse tensors are not implemented.
 class CallCopy {
  public:
     /// Waits for the stream of `from`. The copy's tensors are on `to`'s device.

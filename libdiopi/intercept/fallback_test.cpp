@@ -140,4 +140,88 @@ TEST_CASE("a call that nobody implements stays not implemented", "[intercept][fa
     CHECK(test.reasons.empty());
 }
 
+namespace {
+
+/// Attention with dropout in the device's memory, of four queries and keys of two elements.
+Call attention_on(Device& device, Generator& generator) {
+    const auto heads = [&](const std::vector<float>& values) {
+        TensorPtr tensor = floats_on(device, values);
+        tensor->shape = {1, 4, 1, 2};
+        tensor->strides = contiguous_strides(tensor->shape);
+        return tensor;
+    };
+    Call call(*find_row("diopiCustomizedFlashAttention"));
+    call["attention_out"] = heads(std::vector<float>(8));
+    call["q"] = heads({1, 2, 3, 4, 5, 6, 7, 8});
+    call["k"] = heads({2, 1, 4, 3, 6, 5, 8, 7});
+    call["v"] = heads({1, 0, 0, 1, 1, 1, 2, 1});
+    for (const char* made : {"dropout_mask", "softmax_max", "softmax_sum", "softmax_out"}) {
+        call[made] = TensorList{nullptr};
+    }
+    call["gen"] = diopiGeneratorHandle_t{&generator};
+    call["p_dropout"] = 0.5;
+    call["softmax_scale"] = 0.1;
+    call["is_causal"] = false;
+    call["window_size_left"] = call["window_size_right"] = int64_t{-1};
+    call["head_num"] = int64_t{1};
+    call["input_layout"] = std::string("BSND");
+    return call;
+}
+
+Call gradients_of(const Call& forward, Device& device) {
+    Call call(*find_row("diopiCustomizedFlashAttentionBackward"));
+    for (size_t i = 0; i < call.args.size(); ++i) {
+        const Arg& arg = call.row->args()[i];
+        const int from = forward.row->find(arg.name);
+        if (from < 0) {
+            TensorPtr tensor = floats_on(device, {1, 2, 3, 4, 4, 3, 2, 1});
+            tensor->shape = {1, 4, 1, 2};
+            tensor->strides = contiguous_strides(tensor->shape);
+            call.args[i] = tensor;
+        } else if (arg.is_opaque) {
+            call.set_tensor(ArgPlace(i), forward.tensor_at(ArgPlace(static_cast<size_t>(from))));
+        } else {
+            call.args[i] = forward.args[static_cast<size_t>(from)];
+        }
+    }
+    return call;
+}
+
+}  // namespace
+
+TEST_CASE("what a fallback of attention made goes to a fallback of its gradients", "[intercept][fallback]") {
+    const auto gradients = [](Device& device, Context& context, const auto& run) {
+        Generator generator{7, 4};
+        Call forward = attention_on(device, generator);
+        REQUIRE(run(forward).ok());
+        REQUIRE(forward.tensor_at(ArgPlace(static_cast<size_t>(forward.row->find("dropout_mask")))) != nullptr);
+        Call backward = gradients_of(forward, device);
+        const Outcome outcome = run(backward);
+        INFO(outcome.message);
+        REQUIRE(outcome.ok());
+        return floats_of(context, *backward.tensor("grad_v"));
+    };
+    FallbackTest test(nullptr);
+    const auto fallen = gradients(test.device, test.chip->context(), [&](Call& call) { return test.run(call); });
+    Context host(cpu_device());
+    const auto direct = gradients(cpu_device(), host, [&](Call& call) { return Chain(cpu()).run(call, host); });
+    CHECK(fallen == direct);
+}
+
+TEST_CASE("what a device made for its gradients is nothing to another backend", "[intercept][fallback]") {
+    FallbackTest test(nullptr);
+    Generator generator{7, 4};
+    Call forward = attention_on(test.device, generator);
+    forward["p_dropout"] = 0.0;
+    REQUIRE(test.run(forward).ok());
+    const auto gradient = [&](const std::vector<const char*>& replaced) {
+        Call call = gradients_of(forward, test.device);
+        // Sums in a form that only the device knows.
+        for (const char* made : replaced) call[made] = floats_on(test.device, {1, 2, 3, 4});
+        REQUIRE(test.run(call).ok());
+        return floats_of(test.chip->context(), *call.tensor("grad_q"));
+    };
+    CHECK_THAT(gradient({"softmax_max", "softmax_sum"}), Catch::Approx(gradient({})).epsilon(1e-4));
+}
+
 }  // namespace diopi

@@ -21,7 +21,8 @@ Outcome OverflowCheck::around(Call& call, Context& context, const Next& next) {
     if (!outcome.ok()) return outcome;
     for_each_tensor(call, [&](const Place& place, const TensorPtr& tensor) {
         const Dtype dtype = tensor->dtype;
-        if (!place.is_written() || !(is_floating(dtype) || is_complex(dtype)) || !outcome.ok()) return;
+        if (!place.is_written() || place.arg.is_opaque || !(is_floating(dtype) || is_complex(dtype)) || !outcome.ok())
+            return;
         const auto host = to_host(*context.device, context.stream, *tensor);
         if (!host.ok()) {
             outcome = {diopiErrorOccurred, "overflow check: " + host.error().message};

@@ -33,7 +33,7 @@ Outcome SimBackend::check(const Call& call) const {
         return refused;
     }
     for_each_tensor(call, [&](const Place& place, const TensorPtr& tensor) {
-        if (!refused.ok()) return;
+        if (!refused.ok() || place.arg.is_opaque) return;
         const bool has_dtype =
             options_.dtypes.empty() || std::ranges::find(options_.dtypes, tensor->dtype) != options_.dtypes.end();
         if (!has_dtype) {

@@ -121,8 +121,13 @@ Status ProfileSampler::start(std::chrono::steady_clock::time_point begin) {
     return {};
 }
 
-Status ProfileSampler::pass(const Step& step, ProfiledCall& call, int64_t pass) {
+Status ProfileSampler::pass(const Step& planned, ProfiledCall& call, int64_t pass) {
+    Step step = planned;
     note_step(WorkPhase::kInCall, step.name, step.call.row->function);
+    {
+        Placement placement(context_, nullptr, false);
+        if (Status s = take_opaque(step, chain_, placement); !s.ok()) return s;
+    }
     if (call.function.empty()) {
         if (Status s = describe(step, call); !s.ok()) return s;
     }
@@ -179,6 +184,7 @@ Status ProfileSampler::describe(const Step& step, ProfiledCall& call) {
     }
     if (!options_.memory) return {};
     for (const OutputSpec& output : step.outputs) {
+        if (step.call.row->args()[output.arg].is_made) continue;
         call.allocated += numel(output.spec.shape) * static_cast<int64_t>(size_of(output.spec.dtype));
     }
     MeteredDevice metered(*context_.device);

@@ -116,6 +116,7 @@ Status compare_case(const Case& c, uint64_t seed, const CompareOptions& options)
             continue;
         }
         Placement placement((*comparer)->context(), nullptr, false, layout_rule(c));
+        if (Status s = take_opaque(*step, Chain(*options.backend), placement); !s.ok()) return s;
         auto placed = PlacedCall::create(*step, placement, Poison::kFirst);
         if (!placed.ok()) return placed.status();
         (*comparer)->set_where(where);

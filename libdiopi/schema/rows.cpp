@@ -201,6 +201,9 @@ constexpr void take_role(std::string_view& text, ParsedArg& parsed) {
     } else if (word == "made") {
         if (arg.kind != ArgKind::tensors) throw "only a pointer to a tensor can be made";
         arg.is_made = true;
+    } else if (word == "opaque") {
+        if (!arg.optional) throw "what only one implementation can read may be null";
+        arg.is_opaque = true;
     } else {
         const auto* const found = std::ranges::find(kReadingWords, word, &ReadingWord::word);
         if (found == std::end(kReadingWords)) throw "a word that is no role";

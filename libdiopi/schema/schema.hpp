@@ -54,6 +54,8 @@
 ///                 and the size of dim 1 for :shape_of(x.1)
 /// :zeros_of(x)    backward: zeros in the shape of the forward argument `x`, which the function may overwrite
 /// :made           an output tensor that the function makes itself, because only it knows the size or the strides
+/// :opaque         what only the implementation that made it can read: the forward function makes it for the gradients,
+///                 and may leave it null
 /// :workspace(n)   scratch memory of `n` bytes, a number that is read and written: the function stores the size that it
 ///                 needs where that number is negative, and does nothing else. Cases give neither: call/workspace.hpp
 /// :listed         an int32 tensor that cases write as a list of numbers
@@ -220,7 +222,8 @@ struct Arg {
     bool is_output = false;  ///< a tensor (list) that the function writes and does not read
     bool is_inout = false;   ///< a tensor that it reads and writes
     bool optional = false;
-    bool is_made = false;  ///< an output that the function makes itself
+    bool is_made = false;    ///< an output that the function makes itself
+    bool is_opaque = false;  ///< only the implementation that made it can read it
     bool has_default = false;
     bool has_meaning = false;     ///< its values mean something: a case's fill is the only sound one
     bool channels_last = false;   ///< a layout of images: channels may be the innermost dim

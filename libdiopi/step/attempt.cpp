@@ -21,11 +21,25 @@ AttemptRunner::AttemptRunner(const StepRules& rules, Placement& placement)
     }
 }
 
+Status AttemptRunner::take_opaque(Step& step) {
+    if (step.maker == nullptr) return {};
+    start(step);
+    note_step(WorkPhase::kInCall, step_name_, step.maker->call.row->function);
+    const Status taken = diopi::take_opaque(step, chain_, placement_);
+    note_step(WorkPhase::kInChecks, step_name_, step.call.row->function);
+    return taken;
+}
+
 Result<Attempt> AttemptRunner::first(const Step& step) { return run(step, Poison::kFirst, first_chain_); }
 
 Result<Attempt> AttemptRunner::another(const Step& step) { return run(step, Poison::kSecond, chain_); }
 
 Status AttemptRunner::repeat(Attempt& attempt, WorkPhase phase) { return call(attempt, chain_, phase); }
+
+void AttemptRunner::free_required(Attempt& attempt) {
+    attempt.placed.drop_opaque();
+    context_.release();
+}
 
 Result<Attempt> AttemptRunner::run(const Step& step, Poison poison, const Chain& chain) {
     start(step);

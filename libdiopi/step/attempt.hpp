@@ -31,6 +31,8 @@ class AttemptRunner {
     /// Called before and after the call of an attempt, but not its repetitions, outside of its time.
     std::function<void(const Attempt&)> before_attempt, after_attempt;
 
+    /// Makes the call of the step's maker; see take_opaque.
+    [[nodiscard]] Status take_opaque(Step& step);
     /// Calls from here on belong to this step.
     void start(const Step& step) { step_name_ = step.name; }
     /// The first attempt of a step, with the first poison; only this one goes through the tool `first_run`.
@@ -39,6 +41,8 @@ class AttemptRunner {
     [[nodiscard]] Result<Attempt> another(const Step& step);
     /// Repeats the call on the tensors of an attempt, which gets the new outcome and time. A crash is one of `phase`.
     [[nodiscard]] Status repeat(Attempt& attempt, WorkPhase phase = WorkPhase::kInCall);
+    /// Frees the tensors that the attempt's call required of the context, but for results.
+    void free_required(Attempt& attempt);
 
  private:
     [[nodiscard]] Result<Attempt> run(const Step& step, Poison poison, const Chain& chain);

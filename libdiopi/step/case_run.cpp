@@ -62,6 +62,12 @@ StepResult run_step(const Case& c, CaseSteps& steps, const StepRules& rules, Pla
     if (name == steps.names().back()) steps.release_inputs();
     result.function = step->function;
     result.symbol = step->call.row->function;
+    if (rules.backend->implements(*step->call.row)) {
+        if (const Status taken = runner.take_opaque(*step); !taken.ok()) {
+            Findings(result).fail(taken);
+            return result;
+        }
+    }
     if (c.bad) {
         apply(*c.bad, *step);
         run_bad_call(rules, *step, placement, result);

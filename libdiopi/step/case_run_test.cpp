@@ -252,7 +252,100 @@ Case clip_case(double last) {
     return make_case("clip_grad_norm_", {grad}, {{"max_norm", Param{0.5}}, {"error_if_nonfinite", Param{true}}});
 }
 
+Case attention_case() {
+    Case c = make_case(
+        "customized_flash_attention",
+        {case_tensor("q", {1, 3, 2, 4}), case_tensor("k", {1, 5, 2, 4}), case_tensor("v", {1, 5, 2, 4})},
+        {{"p_dropout", Param{0.0}}, {"head_num", Param{int64_t{2}}}, {"input_layout", Param{std::string("BSND")}}});
+    for (CaseTensor& tensor : c.tensors) tensor.requires_grad = true;
+    c.backward = true;
+    c.saved = {{"out", 0}};
+    REQUIRE(plan(c).ok());
+    return c;
+}
+
+constexpr int64_t kSecret = 4711;
+
+/// Attention that keeps a secret for its gradients in dropout_mask.
+template <diopiError_t kAnswer = diopiSuccess>
+diopiError_t attention_with_secret(diopiContextHandle_t ctx, diopiTensorHandle_t attention_out,
+                                   diopiTensorHandle_t* dropout_mask, diopiTensorHandle_t* softmax_max,
+                                   diopiTensorHandle_t* softmax_sum, diopiTensorHandle_t* softmax_out,
+                                   diopiGeneratorHandle_t gen, diopiConstTensorHandle_t q, diopiConstTensorHandle_t k,
+                                   diopiConstTensorHandle_t v, diopiConstTensorHandle_t alibi_slopes,
+                                   diopiConstTensorHandle_t attention_mask, float p_dropout, float softmax_scale,
+                                   bool is_causal, int32_t window_size_left, int32_t window_size_right,
+                                   int32_t head_num, const char* input_layout) {
+    if (kAnswer != diopiSuccess) return kAnswer;
+    const auto right = reinterpret_cast<decltype(&attention_with_secret<>)>(
+        (*find_backend("cpu"))->function(*find_row("diopiCustomizedFlashAttention")));
+    const diopiError_t error = right(ctx, attention_out, dropout_mask, softmax_max, softmax_sum, softmax_out, gen, q, k,
+                                     v, alibi_slopes, attention_mask, p_dropout, softmax_scale, is_causal,
+                                     window_size_left, window_size_right, head_num, input_layout);
+    if (error != diopiSuccess) return error;
+    const int64_t one = 1;
+    const diopiSize_t size{&one, 1};
+    if (diopiRequireTensor(ctx, dropout_mask, &size, nullptr, diopi_dtype_int64, diopi_device) != diopiSuccess) {
+        return diopiErrorOccurred;
+    }
+    *(*dropout_mask)->data_as<int64_t>() = kSecret;
+    return diopiSuccess;
+}
+
+/// Its gradients, which are wrong without the secret.
+diopiError_t gradients_with_secret(diopiContextHandle_t ctx, diopiTensorHandle_t grad_q, diopiTensorHandle_t grad_k,
+                                   diopiTensorHandle_t grad_v, diopiConstTensorHandle_t grad_output,
+                                   diopiConstTensorHandle_t q, diopiConstTensorHandle_t k, diopiConstTensorHandle_t v,
+                                   diopiConstTensorHandle_t alibi_slopes, diopiConstTensorHandle_t attention_out,
+                                   diopiConstTensorHandle_t attention_mask, diopiConstTensorHandle_t dropout_mask,
+                                   diopiConstTensorHandle_t softmax_max, diopiConstTensorHandle_t softmax_sum,
+                                   diopiConstTensorHandle_t softmax_out, float p_dropout, float softmax_scale,
+                                   bool is_causal, int32_t window_size_left, int32_t window_size_right,
+                                   int32_t head_num, const char* input_layout) {
+    if (dropout_mask == nullptr || *dropout_mask->data_as<int64_t>() != kSecret || softmax_max == nullptr) {
+        return diopiErrorOccurred;
+    }
+    const auto right = reinterpret_cast<decltype(&gradients_with_secret)>(
+        (*find_backend("cpu"))->function(*find_row("diopiCustomizedFlashAttentionBackward")));
+    return right(ctx, grad_q, grad_k, grad_v, grad_output, q, k, v, alibi_slopes, attention_out, attention_mask,
+                 dropout_mask, softmax_max, softmax_sum, softmax_out, p_dropout, softmax_scale, is_causal,
+                 window_size_left, window_size_right, head_num, input_layout);
+}
+
+CaseResult run_with_secret(AnyFunction forward) {
+    const testing::FaultyBackend chip(
+        {{"diopiCustomizedFlashAttention", forward},
+         {"diopiCustomizedFlashAttentionBackward", testing::any_function(gradients_with_secret)}});
+    CaseOptions options;
+    options.backend = &chip.backend();
+    CaseResult result = run_case(attention_case(), options);
+    REQUIRE(result.steps.size() == 2);
+    return result;
+}
+
 }  // namespace
+
+TEST_CASE("gradients get what the library's own forward function made for them") {
+    const CaseResult result = run_with_secret(testing::any_function(attention_with_secret<>));
+    INFO(result.reason);
+    CHECK(result.verdict == Verdict::kPassed);
+}
+
+TEST_CASE("gradients get nothing of a forward function that is missing or declines") {
+    const AnyFunction declining = testing::any_function(attention_with_secret<diopiDtypeNotSupported>);
+    for (const AnyFunction forward : {AnyFunction(nullptr), declining}) {
+        const CaseResult result = run_with_secret(forward);
+        CHECK(result.steps[0].verdict == Verdict::kNotImplemented);
+        CHECK(result.steps[1].verdict == Verdict::kFailed);
+        CHECK_THAT(result.steps[1].reason, !Catch::Contains("diopiCustomizedFlashAttention:"));
+    }
+}
+
+TEST_CASE("gradients of a forward function that fails name it") {
+    const CaseResult result = run_with_secret(testing::any_function(attention_with_secret<diopiErrorOccurred>));
+    CHECK(result.steps[1].verdict == Verdict::kFailed);
+    CHECK_THAT(result.steps[1].reason, Catch::StartsWith("diopiCustomizedFlashAttention: "));
+}
 
 TEST_CASE("a library that has the backward function alone is judged by it") {
     const auto wrong = [](diopiContextHandle_t, diopiTensorHandle_t grad_input, diopiConstTensorHandle_t,

@@ -147,6 +147,13 @@ Result<TensorPtr> PlacedCall::host_tensor(ArgPlace place, Context& context) {
     return result;
 }
 
+void PlacedCall::drop_opaque() {
+    for (size_t i = 0; i < call_.args.size(); ++i) {
+        const Arg& arg = call_.row->args()[i];
+        if (arg.is_made && arg.is_opaque) call_.set_tensor(ArgPlace(i), nullptr);
+    }
+}
+
 Status PlacedCall::note_gaps(const TensorPtr& tensor, std::string name, Context& context) {
     if (tensor->is_sparse() || !has_gaps(*tensor) || tensor->storage.nbytes > kLargeStorage) return {};
     auto storage = host_storage(*tensor, context);
@@ -227,6 +234,31 @@ Status PlacedCall::remove_gaps(Context& context) {
         auto dense = to_host(*context.device, context.stream, *tensor);
         if (!dense.ok()) return dense.status();
         call_.set_tensor(place, std::move(*dense));
+    }
+    return {};
+}
+
+Status take_opaque(Step& step, const Chain& chain, Placement& placement) {
+    if (step.maker == nullptr) return {};
+    Context& context = placement.context();
+    auto placed = PlacedCall::create(*step.maker, placement, Poison::kFirst);
+    if (!placed.ok()) return placed.status();
+    Call& forward = placed->call();
+    const Outcome outcome = chain.run(forward, context);
+    Status finished = context.device->synchronize(context.stream);
+    if (!finished.ok() || outcome.is_declined()) return finished;
+    if (!outcome.ok()) return failed(fmt::format("{}: {}", forward.row->function, outcome.message));
+    std::vector<ArgTensor> made;
+    for (size_t i = 0; i < forward.args.size(); ++i) {
+        const TensorPtr tensor = forward.row->args()[i].is_opaque ? forward.tensor_at(ArgPlace(i)) : nullptr;
+        if (tensor == nullptr) continue;
+        auto host = to_host(*context.device, context.stream, *tensor);
+        if (!host.ok()) return host.status();
+        made.push_back({i, std::move(*host)});
+    }
+    context.release();
+    for (const ArgTensor& own : opaque_for(*step.call.row, *forward.row, made)) {
+        step.call.set_tensor(own.place(), own.tensor);
     }
     return {};
 }

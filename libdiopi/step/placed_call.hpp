@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "call/chain.hpp"
 #include "core/status.hpp"
 #include "step/placement.hpp"
 #include "step/steps.hpp"
@@ -29,6 +30,8 @@ class PlacedCall {
     [[nodiscard]] Result<TensorPtr> host_tensor(ArgPlace place, Context& context);
     /// After the call and its checks: replaces results with gaps by dense host tensors.
     [[nodiscard]] Status remove_gaps(Context& context);
+    /// Drops the tensors that the call made and only its implementation can read.
+    void drop_opaque();
     /// Whether no const tensor has changed since before the call.
     [[nodiscard]] Failure check_inputs(Placement& placement);
     /// Whether nothing was written between the elements of an output or in-out argument with gaps.
@@ -61,5 +64,9 @@ class PlacedCall {
     std::vector<ArgPlace> outputs_;                     ///< results that were given memory
     std::vector<std::pair<ArgPlace, Shape>> reshaped_;  ///< results placed in another shape than their own
 };
+
+/// Makes the call of the step's maker, and gives the step what that call made. A function that is missing or declines
+/// makes nothing.
+[[nodiscard]] Status take_opaque(Step& step, const Chain& chain, Placement& placement);
 
 }  // namespace diopi

@@ -27,6 +27,8 @@ class StepRun {
     StepRun(const StepRun&) = delete;
     StepRun& operator=(const StepRun&) = delete;
 
+    /// Makes the call of the step's maker; see take_opaque. Do it before run().
+    [[nodiscard]] Status take_opaque(Step& step) { return attempts_.take_opaque(step); }
     /// Runs and judges the step, or refuses it if the backend lacks the function; `result` already has its names and
     /// gets verdict, reason, deviations and time.
     void run(const Step& step, StepResult& result);

@@ -44,12 +44,36 @@ std::vector<Dtype> tensor_dtypes(const Call& call) {
     return dtypes;
 }
 
+/// Whether the gradients' function reads what only the implementation that made it can read.
+bool reads_opaque(const Row& backward) {
+    return std::ranges::any_of(backward.args(), [](const Arg& arg) { return arg.is_opaque && !arg.is_output; });
+}
+
 const ArgTensor* find(const std::vector<ArgTensor>& list, ArgPlace place) {
     const auto found = std::ranges::find(list, place, &ArgTensor::place);
     return found == list.end() ? nullptr : &*found;
 }
 
 }  // namespace
+
+std::vector<ArgTensor> opaque_for(const Row& backward, const Row& forward, const std::vector<ArgTensor>& results) {
+    std::vector<ArgTensor> taken;
+    for (const ArgTensor& result : results) {
+        const Arg& made = forward.args()[result.arg];
+        const int arg = made.is_opaque ? backward.find(made.name) : -1;
+        if (arg >= 0) taken.push_back({static_cast<size_t>(arg), result.tensor});
+    }
+    return taken;
+}
+
+Call Step::call_of_reference() const {
+    Call own = call;
+    for (size_t i = 0; i < own.args.size(); ++i) {
+        if (own.row->args()[i].is_opaque) own.args[i] = {};
+    }
+    for (const ArgTensor& made : made_by_reference) own.set_tensor(made.place(), made.tensor);
+    return own;
+}
 
 std::optional<OutputSpec> Step::result_at(ArgPlace place) const {
     const auto found = std::ranges::find(outputs, place, &OutputSpec::place);
@@ -83,18 +107,18 @@ std::vector<OutputSpec> Step::results() const {
 }
 
 TensorPtr Expectations::magnitude(const Step& step, const OutputSpec& output, Oracle::Terms terms) {
-    auto sums = oracle_.magnitude(step.call, output, terms);
+    auto sums = oracle_.magnitude(step.call_of_reference(), output, terms);
     return sums.ok() ? *sums : nullptr;
 }
 
 TensorPtr Expectations::error_bounds(const Step& step, const OutputSpec& output) {
     const Dtype working = step.precision_of(output) == Dtype::float64 ? Dtype::float64 : Dtype::float32;
-    auto errors = oracle_.error_bounds(step.call, step.outputs, output.place(), working);
+    auto errors = oracle_.error_bounds(step.call_of_reference(), step.outputs, output.place(), working);
     return errors.ok() ? *errors : nullptr;
 }
 
 TensorPtr Expectations::magnitude_in_tf32(const Step& step, const OutputSpec& output, double roundoff) {
-    auto sums = oracle_.magnitude_in_tf32(step.call, output, roundoff);
+    auto sums = oracle_.magnitude_in_tf32(step.call_of_reference(), output, roundoff);
     return sums.ok() ? *sums : nullptr;
 }
 
@@ -293,7 +317,10 @@ Result<Step> CaseSteps::plan_backward() {
     const bool shared = rows_.saving == rows_.forward && forward_.has_value();
     auto saved = shared ? Result<std::vector<ArgTensor>>(*forward_) : oracle_.run(forward->call, forward->outputs);
     if (!saved.ok()) return saved.error();
+    std::vector<ArgTensor> made_by_reference = opaque_for(*rows_.backward, *rows_.saving, *saved);
+    const auto maker = reads_opaque(*rows_.backward) ? std::make_shared<const Step>(*forward) : nullptr;
     for (const OutputSpec& output : forward->outputs) {
+        if (rows_.saving->args()[output.arg].is_opaque) continue;
         const ArgTensor* value = find(*saved, output.place());
         if (value == nullptr) return internal_error("the oracle has no output for a saved tensor");
         auto tensor = rounded(value->tensor, output.spec.dtype);
@@ -312,6 +339,8 @@ Result<Step> CaseSteps::plan_backward() {
     vary_numbers(*call);
     std::vector<OutputSpec> outputs = wanted_gradients(*call, *case_, forward->call);
     Step step{"backward", function_of(case_->op, "backward"), std::move(*call), std::move(outputs)};
+    step.maker = maker;
+    step.made_by_reference = std::move(made_by_reference);
     if (forward->other_call) {
         auto other = bind_backward(*rows_.backward, *other_case_, *forward->other_call, *gradients);
         if (other.ok()) step.other_call = std::move(*other);
@@ -371,7 +400,7 @@ Result<std::vector<ArgTensor>> CaseSteps::expected(const Step& step) {
             return std::vector<ArgTensor>{{0, out->tensor}};
         }
     }
-    auto computed = oracle_.run(step.call, step.outputs);
+    auto computed = oracle_.run(step.call_of_reference(), step.outputs);
     if (computed.ok() && case_->random) {
         // What the law speaks of has no expected values.
         std::erase_if(*computed,
@@ -382,6 +411,9 @@ Result<std::vector<ArgTensor>> CaseSteps::expected(const Step& step) {
         forward_ = *computed;
         forward_outputs_ = step.outputs;
         forward_dtypes_ = tensor_dtypes(step.call);
+    }
+    if (computed.ok()) {
+        std::erase_if(*computed, [&](const ArgTensor& value) { return step.call.row->args()[value.arg].is_opaque; });
     }
     return computed;
 }

@@ -24,7 +24,13 @@ struct Step {
     std::optional<Call> other_call = {};  ///< with Case::other_params
     /// Whether no tensor of other_call is a result of the step's own options, as a saved norm is.
     bool other_is_consistent = true;
+    /// The forward step whose call makes what only its own implementation can read, and this step's call reads; null if
+    /// there is no such thing.
+    std::shared_ptr<const Step> maker = {};
+    std::vector<ArgTensor> made_by_reference = {};  ///< the reference's own of these
 
+    /// The call as the reference gets it: with what its own forward function made.
+    [[nodiscard]] Call call_of_reference() const;
     /// The result at a place: a new output, or an in-out tensor's spec; nullopt if the call only reads it.
     [[nodiscard]] std::optional<OutputSpec> result_at(ArgPlace place) const;
     /// The dtype whose precision a result has: its own, or that of the tensors that are read if it is a number that the
@@ -36,6 +42,10 @@ struct Step {
 
 /// The name in reports of the operator's function that makes a step: "add", "add_inp", "add_backward".
 [[nodiscard]] std::string function_of(const std::string& op, std::string_view step);
+
+/// What the gradients' function reads of the forward function's opaque results, by its own arguments.
+[[nodiscard]] std::vector<ArgTensor> opaque_for(const Row& backward, const Row& forward,
+                                                const std::vector<ArgTensor>& results);
 
 /// Gives the expected results of a step.
 class Expectations {

@@ -10,12 +10,12 @@ bool is_loose(const Row& row) {
     return row.accuracy == AccuracyClass::C || row.accuracy == AccuracyClass::D || row.accuracy == AccuracyClass::E;
 }
 
-bool makes_tensors(const Row& row) {
-    return std::ranges::any_of(row.args(), [](const Arg& arg) { return arg.is_made; });
+bool makes_results(const Row& row) {
+    return std::ranges::any_of(row.args(), [](const Arg& arg) { return arg.is_made && !arg.is_opaque; });
 }
 
 constexpr Excuse kExcuses[] = {
-    {"leak", "functions that make tensors", makes_tensors, "what they make rightly outlives the call"},
+    {"leak", "functions that make results", makes_results, "what they make rightly outlives the call"},
     {"truncation", "classes C, D and E", is_loose,
      "the error is below one ulp of the result, and classes C and D allow one ulp and more, class E what a careful "
      "float32 computation is off"},

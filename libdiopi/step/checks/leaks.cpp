@@ -58,12 +58,12 @@ class LeakCheck final : public StepCheck {
     Status after_attempt(StepUnderTest& test, Attempt& attempt, Findings&) override {
         // The second attempt of each step is measured; the first one ends the repeated calls of the step before.
         measures_ = &attempt != test.second;
-        if (!measures_) kept_by_second_ = bytes_kept();
+        if (!measures_) kept_by_second_ = bytes_kept(attempt);
         return {};
     }
 
     void judge(StepUnderTest& test, Findings& findings) override {
-        if (findings.has_failed() || test.second == nullptr || makes_tensors(*test.step.call.row)) return;
+        if (findings.has_failed() || test.second == nullptr || makes_results(*test.step.call.row)) return;
         auto kept = kept_by_each_call(*test.second);
         if (!kept.ok()) return findings.fail(kept.error());
         if (*kept <= 0) return;
@@ -76,9 +76,9 @@ class LeakCheck final : public StepCheck {
     [[nodiscard]] bool counts_exactly() const { return setup_.device().is_host() && counts_allocations(); }
 
     /// Bytes that the process holds more than before the call, after the context has freed its tensors.
-    [[nodiscard]] int64_t bytes_kept() {
+    [[nodiscard]] int64_t bytes_kept(Attempt& attempt) {
         // Tensors that the call required of the context are ours to free.
-        setup_.context().release();
+        setup_.attempts.free_required(attempt);
         return bytes_held() - held_before_;
     }
 
@@ -106,7 +106,7 @@ class LeakCheck final : public StepCheck {
 
     /// The bytes that each of some calls keeps, on average; 0 if these calls are slow and not worth their time.
     Result<int64_t> kept_in_window(Attempt& attempt, bool worth_it) {
-        setup_.context().release();
+        setup_.attempts.free_required(attempt);
         const int64_t before = bytes_held();
         double fastest_s = attempt.seconds;
         const int most_calls = counts_exactly() ? kCountedWindowCalls : kWindowCalls;
@@ -116,7 +116,7 @@ class LeakCheck final : public StepCheck {
             if (calls == kSlowWindowCalls && fastest_s >= kSlowCall_s) break;
             if (Status s = setup_.attempts.repeat(attempt); !s.ok()) return s.error();
             fastest_s = std::min(fastest_s, attempt.seconds);
-            setup_.context().release();
+            setup_.attempts.free_required(attempt);
         }
         return std::max<int64_t>(bytes_held() - before, 0) / calls;
     }
@@ -126,7 +126,7 @@ class LeakCheck final : public StepCheck {
         int64_t held_before_round = 0;
         for (int i = 1; i <= settling.calls + settling.rounds * kRoundCalls; ++i) {
             if (Status s = setup_.attempts.repeat(attempt); !s.ok()) return s.error();
-            setup_.context().release();
+            setup_.attempts.free_required(attempt);
             const bool ends_round = i >= settling.calls && (i - settling.calls) % kRoundCalls == 0;
             if (!ends_round) continue;
             const int64_t held = bytes_held();

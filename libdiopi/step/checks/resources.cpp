@@ -32,16 +32,16 @@ class ResourceCheck final : public StepCheck {
     void before_attempt(const Attempt&) override { before_ = ResourceUse::now(); }
 
     Status after_attempt(StepUnderTest& test, Attempt& attempt, Findings&) override {
-        if (&attempt == test.second) suspects_ = growths();
+        if (&attempt == test.second) suspects_ = growths(attempt);
         return {};
     }
 
     void judge(StepUnderTest& test, Findings& findings) override {
-        if (findings.has_failed() || test.second == nullptr || makes_tensors(*test.step.call.row)) return;
+        if (findings.has_failed() || test.second == nullptr || makes_results(*test.step.call.row)) return;
         for (int i = 0; i < confirming_calls() && !suspects_.empty(); ++i) {
             before_ = ResourceUse::now();
             if (Status s = setup_.attempts.repeat(*test.second); !s.ok()) return findings.fail(s);
-            const std::vector<Growth> again = growths();
+            const std::vector<Growth> again = growths(*test.second);
             std::erase_if(suspects_, [&](const Growth& suspect) {
                 return std::ranges::none_of(again, [&](const Growth& each) {
                     const bool is_enough = suspect.resource != Resource::kMapping || each.amount == suspect.amount;
@@ -62,9 +62,9 @@ class ResourceCheck final : public StepCheck {
     }
 
     /// The resources that grew since before the call.
-    [[nodiscard]] std::vector<Growth> growths() {
+    [[nodiscard]] std::vector<Growth> growths(Attempt& attempt) {
         // Tensors that the call required of the context are ours to free.
-        setup_.context().release();
+        setup_.attempts.free_required(attempt);
         const ResourceUse now = ResourceUse::now();
         std::vector<Growth> found;
         for (size_t i = 0; i < kResources; ++i) {

@@ -49,7 +49,9 @@ Failure StepCheck::first_wrong(const StepUnderTest& test, std::span<const ArgTen
     return {};
 }
 
-bool makes_tensors(const Row& row) { return std::ranges::any_of(row.args(), &Arg::is_made); }
+bool makes_results(const Row& row) {
+    return std::ranges::any_of(row.args(), [](const Arg& arg) { return arg.is_made && !arg.is_opaque; });
+}
 
 Error behind(const std::string& words, const Error& error) { return {error.code, words + error.message}; }
 

@@ -77,7 +77,7 @@ class StepCheck {
 };
 
 /// Whether the function makes output tensors itself, which rightly outlive the call.
-[[nodiscard]] bool makes_tensors(const Row& row);
+[[nodiscard]] bool makes_results(const Row& row);
 
 /// The error with these words before its message: "the second run failed: ".
 [[nodiscard]] Error behind(const std::string& words, const Error& error);
