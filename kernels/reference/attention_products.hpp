@@ -29,12 +29,21 @@ inline void add_errors_of_kept(int64_t m, int64_t n, int64_t k, const Inexact* a
         squares[i] = errors[i] * errors[i];
     }
     std::transform(size.data, size.data + taken, squared.begin(), [](double x) { return x * x; });
-    std::vector<double> sums(results), square_sums(results), row(static_cast<size_t>(k));
+    std::vector<double> sums(results), square_sums(results);
     add_product(m, n, k, errors.data(), transposed, size, sums.data());
     add_product(m, n, k, squares.data(), transposed, {squared.data(), size.pitch, size.transposed}, square_sums.data());
+    // Some rows at a time, so that a column of the transpose is not read for each alone.
+    constexpr int64_t kRows = 16;
+    std::vector<double> rows(static_cast<size_t>(kRows * k));
+    AlikeCount count;
     for (int64_t i = 0; i < m; ++i) {
-        for (int64_t j = 0; j < k; ++j) row[static_cast<size_t>(j)] = a[transposed ? j * m + i : i * k + j].value;
-        const double alike = rounded_alike(row);
+        const int64_t first = i / kRows * kRows, taken_rows = std::min(kRows, m - first);
+        for (int64_t j = 0; i == first && j < k; ++j) {
+            for (int64_t r = 0; r < taken_rows; ++r) {
+                rows[static_cast<size_t>(r * k + j)] = a[transposed ? j * m + first + r : (first + r) * k + j].value;
+            }
+        }
+        const double alike = count.most_of({rows.data() + (i - first) * k, static_cast<size_t>(k)});
         for (auto at = static_cast<size_t>(i * n); at < static_cast<size_t>((i + 1) * n); ++at) {
             c[at] = {c[at].value, c[at].error + error_of_kept(sums[at], square_sums[at], alike)};
         }

@@ -49,7 +49,7 @@ class KeptShares {
     void add_errors(Inexact* out) const {
         std::vector<double> values;
         std::ranges::transform(kept_, std::back_inserter(values), [](const Inexact& x) { return x.value; });
-        const double alike = rounded_alike(values);
+        const double alike = AlikeCount().most_of(values);
         for (size_t c = 0; c < sums_.size(); ++c) {
             out[c] = {out[c].value, out[c].error + error_of_kept(sums_[c], squares_[c], alike)};
         }

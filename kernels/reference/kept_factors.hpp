@@ -30,20 +30,35 @@ inline double error_of_keeping(const Inexact& factor, const Inexact& kept) {
     return std::isfinite(factor.error) ? kept.error - factor.error : 0;
 }
 
-/// How many factors are rounded alike, at most: `values`, which are reordered, have magnitudes that are equal in 3 bits
-/// more than the format of the tensors has. Zeros are not rounded.
-inline double rounded_alike(std::vector<double>& values) {
-    const int digits = -std::ilogb(kept_format.roundoff);
-    const auto bucket = [drop = 52 - digits - 3](double x) { return std::bit_cast<uint64_t>(std::fabs(x)) >> drop; };
-    std::ranges::sort(values, {}, bucket);
-    int64_t most = 1;
-    for (auto first = values.begin(); first != values.end();) {
-        const auto last = std::find_if(first, values.end(), [&](double x) { return bucket(x) != bucket(*first); });
-        if (*first != 0) most = std::max<int64_t>(most, last - first);
-        first = last;
+/// Counts the factors that are rounded alike: those whose magnitudes are equal in 3 bits more than the format of the
+/// tensors has.
+class AlikeCount {
+ public:
+    /// How many of the values are alike, at most. Zeros are not rounded.
+    double most_of(std::span<const double> values) {
+        const size_t places = std::bit_ceil(2 * values.size() + 1);
+        kinds_.assign(places, {0, 0});
+        const int dropped = 52 - 3 + std::ilogb(kept_format.roundoff);
+        uint32_t most = 1;
+        for (const double x : values) {
+            const uint64_t kind = std::bit_cast<uint64_t>(std::fabs(x)) >> dropped;
+            if (x == 0) continue;
+            // Fibonacci hashing; at most half of the places are taken.
+            size_t at = (kind * 0x9e3779b97f4a7c15) >> 32 & (places - 1);
+            while (kinds_[at].count != 0 && kinds_[at].kind != kind) at = (at + 1) & (places - 1);
+            kinds_[at].kind = kind;
+            most = std::max(most, ++kinds_[at].count);
+        }
+        return most;
     }
-    return static_cast<double>(most);
-}
+
+ private:
+    struct Kind {
+        uint64_t kind;
+        uint32_t count;
+    };
+    std::vector<Kind> kinds_;  ///< a table with open addressing
+};
 
 /// The error of a sum of products: `sum` is that of |e_j b_j|, `squares` that of (e_j b_j)^2, where e_j is the rounding
 /// of a factor, and at most `alike` of them are the same. The roundings lie evenly between -e_j and e_j: four times the
