@@ -3,6 +3,7 @@
 #define HWY_TARGET_INCLUDE "kernels/cpu/elementwise_rounding.cpp"
 #include <hwy/foreach_target.h>
 
+#include <cfloat>
 #include <cmath>
 
 #include "kernels/cpu/operators.hpp"
@@ -64,7 +65,8 @@ struct Abs {
 /// |x| in float64, where the squares of float32 numbers neither overflow nor lose digits.
 inline double modulus_of(const std::complex<float>& x) {
     const double re = x.real(), im = x.imag();
-    return std::isinf(re) || std::isinf(im) ? HUGE_VAL : std::sqrt(re * re + im * im);
+    const double squares = re * re + im * im;
+    return std::sqrt(std::fabs(re) > DBL_MAX || std::fabs(im) > DBL_MAX ? HUGE_VAL : squares);
 }
 inline double modulus_of(const std::complex<double>& x) { return std::hypot(x.real(), x.imag()); }
 
@@ -94,9 +96,10 @@ struct Sgn {
         if constexpr (kIsComplex<T>) {
             using Part = typename T::value_type;
             const double modulus = modulus_of(x);
-            if (modulus == 0) return T();
-            if (std::isinf(modulus)) return T(NAN, NAN);
-            return T(static_cast<Part>(x.real() / modulus), static_cast<Part>(x.imag() / modulus));
+            // Both without branches: the loop over elements is one of vectors.
+            const double divisor = modulus == 0 ? 1 : modulus > DBL_MAX ? NAN : modulus;
+            const auto part = [=](double y) { return static_cast<Part>(modulus == 0 ? 0 : y / divisor); };
+            return T(part(x.real()), part(x.imag()));
         } else {
             return Sign<T>()(x);
         }

@@ -5,8 +5,10 @@
 #include <memory>
 #include <vector>
 
+#include "kernels/cpu/item.hpp"
 #include "kernels/cpu/operators.hpp"
 #include "kernels/cpu/patch.hpp"
+#include "kernels/cpu/positions.hpp"
 #include "kernels/cpu/sort_keys.hpp"
 #include "kernels/cpu/threads.hpp"
 #include "kernels/cpu/tile.hpp"
@@ -193,21 +195,37 @@ diopiError_t topk(diopiContextHandle_t, std::string_view op, diopiTensorHandle_t
     return sorted(op, &y, view(indices), view(input), dim, k, largest);
 }
 
-/// Puts elements of one width at their places along a dim: tensors are dense, read as (outer, n or given, inner).
-template <class Element>
-void scatter(const View& to, const View& from, const int64_t* places, int64_t outer, int64_t n, int64_t given,
-             int64_t inner) {
-    const auto* g = from.as<Element>();
-    auto* out = to.as<Element>();
-    for (int64_t o = 0; o < outer; ++o) {
-        for (int64_t k = 0; k < given; ++k) {
-            const int64_t row = (o * given + k) * inner;
-            for (int64_t i = 0; i < inner; ++i) {
-                out[(o * n + places[row + i]) * inner + i] = g[row + i];
+/// A dense gradient with `given` elements along a dim, for one of `n` elements there.
+struct GradientOfPlaces {
+    int64_t outer, n, given, inner;
+
+    /// Puts each element at its place, all others are 0; threads share the matrices, or the columns of a single one.
+    template <class E>
+    void put(const E* from, const int64_t* places, E* to) const {
+        const int64_t matrix = n * inner, of_matrix = given * inner;
+        const auto put_columns = [=, this](int64_t o, int64_t first, int64_t last) {
+            for (int64_t k = 0; k < given; ++k) {
+                const int64_t row = o * of_matrix + k * inner;
+                for (int64_t i = first; i < last; ++i) to[o * matrix + places[row + i] * inner + i] = from[row + i];
             }
+        };
+        if (outer == 1) {
+            std::fill_n(to, matrix, E());
+            return parallel_for(inner, n, Loop::arithmetic,
+                                [&](int64_t first, int64_t last) { put_columns(0, first, last); });
         }
+        parallel_for(outer, matrix, Loop::arithmetic, [&](int64_t first, int64_t last) {
+            for (int64_t o = first; o < last; ++o) {
+                std::fill_n(to + o * matrix, matrix, E());
+                if (inner != 1) {
+                    put_columns(o, 0, inner);
+                    continue;
+                }
+                for (int64_t k = 0; k < given; ++k) to[o * n + places[o * given + k]] = from[o * given + k];
+            }
+        });
     }
-}
+};
 
 /// Refuses a gradient whose shape is not that of grad_input with another size along dim, or without dim.
 diopiError_t check_given(std::string_view op, const View& grad, const View& out, size_t along, bool keepdim) {
@@ -231,25 +249,16 @@ diopiError_t sort_backward(diopiContextHandle_t ctx, std::string_view op, diopiT
     const auto along = static_cast<size_t>(*wrapped);
     diopiError_t error = check_given(op, grad, out, along, keepdim);
     if (error == diopiSuccess) error = check_shape(op, "indices", places, grad.shape);
-    View dense, from, at;
+    View dense, from;
+    Positions positions;
+    const int64_t n = out.shape.empty() ? 1 : out.shape[along];
+    if (error == diopiSuccess) error = read_positions(ctx, op, places, n, Negative::refused, positions);
     if (error == diopiSuccess) error = require_dense(ctx, out, dense);
     if (error == diopiSuccess) error = contiguous_as(ctx, grad, out.dtype, from);
-    if (error == diopiSuccess) error = contiguous_as(ctx, places, Dtype::int64, at);
     if (error != diopiSuccess || out.numel == 0) return error;
-    const int64_t outer = out.shape.empty() ? 1 : numel(out.shape.first(along)),
-                  n = out.shape.empty() ? 1 : out.shape[along], inner = out.numel / (outer * n),
-                  given = grad.numel / (outer * inner);
-    const auto* places_at = at.as<int64_t>();
-    const bool is_right = std::all_of(places_at, places_at + at.numel, [n](int64_t x) { return x >= 0 && x < n; });
-    if (!is_right) return refuse(op, "an index is outside 0 to " + std::to_string(n - 1));
-    std::memset(dense.data, 0, static_cast<size_t>(dense.numel * dense.item_size()));
-    const int64_t width = out.item_size();
-    const auto put = width == 1   ? scatter<uint8_t>
-                     : width == 2 ? scatter<uint16_t>
-                     : width == 4 ? scatter<uint32_t>
-                     : width == 8 ? scatter<uint64_t>
-                                  : scatter<std::array<uint64_t, 2>>;
-    put(dense, from, places_at, outer, n, given, inner);
+    const int64_t outer = out.shape.empty() ? 1 : numel(out.shape.first(along)), inner = out.numel / (outer * n);
+    const GradientOfPlaces gradient{outer, n, grad.numel / (outer * inner), inner};
+    with_item(out.dtype, [&]<class E>() { gradient.put(from.as<const E>(), positions.data(), dense.as<E>()); });
     if (dense.data != out.data) copy(dense, out);
     return diopiSuccess;
 }
