@@ -1,5 +1,7 @@
 /// nll_loss and cross_entropy. Sums over samples are formed in double and rounded once.
+#include <array>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 #include "kernels/cpu/activation_softmax.hpp"
@@ -40,6 +42,16 @@ diopiError_t out_of_range(const DenseLoss& loss, int64_t target) {
 diopiError_t total_weight(const DenseLoss& loss, const int64_t* target, const double* weight, double& total) {
     total = 0;
     const int64_t samples = loss.samples(), classes = loss.classes();
+    if (weight == nullptr) {
+        int64_t counted = 0, outside = 0;
+        for (int64_t i = 0; i < samples; ++i) {
+            const bool counts = target[i] != loss.ignore_index;
+            counted += counts ? 1 : 0;
+            outside |= (counts & (static_cast<uint64_t>(target[i]) >= static_cast<uint64_t>(classes))) ? 1 : 0;
+        }
+        total = static_cast<double>(counted);
+        if (outside == 0) return diopiSuccess;
+    }
     for (int64_t i = 0; i < samples; ++i) {
         const int64_t t = target[i];
         if (t == loss.ignore_index) continue;
@@ -58,10 +70,14 @@ void write_losses(const DenseLoss& loss, T* out, double scale, OfSample&& of_sam
         });
         return;
     }
-    double sum = 0;
-    const int64_t samples = loss.samples();
-    for (int64_t i = 0; i < samples; ++i) sum += of_sample(i);
-    out[0] = static_cast<T>(sum * scale);
+    // Four sums, so that an addition does not wait for the one before.
+    std::array<double, 4> sums{};
+    const int64_t samples = loss.samples(), whole = samples - samples % 4;
+    for (int64_t i = 0; i < whole; i += 4) {
+        for (int64_t k = 0; k < 4; ++k) sums[static_cast<size_t>(k)] += of_sample(i + k);
+    }
+    for (int64_t i = whole; i < samples; ++i) sums[0] += of_sample(i);
+    out[0] = static_cast<T>(((sums[0] + sums[1]) + (sums[2] + sums[3])) * scale);
 }
 
 /// The factor of the losses: 1, or 1 / divisor under ReductionMean. Over no targets 0 * inf gives NaN.
@@ -102,8 +118,9 @@ diopiError_t nll_backward(diopiContextHandle_t ctx, const DenseLoss& loss, diopi
     double total = 0;
     if (const diopiError_t error = total_weight(loss, target, weight, total); error != diopiSuccess) return error;
     const double scale = scale_of(loss, saved != nullptr ? *saved : total);
-    parallel_for(loss.shape.numel(), 1,
-                 [=](int64_t first, int64_t last) { std::fill(grad + first, grad + last, E{}); });
+    parallel_for(loss.shape.numel(), 1, [=](int64_t first, int64_t last) {
+        std::memset(static_cast<void*>(grad + first), 0, static_cast<size_t>(last - first) * sizeof(E));
+    });
     const int64_t samples = loss.samples();
     for (int64_t i = 0; i < samples; ++i) {
         const int64_t t = target[i];
