@@ -55,8 +55,20 @@ void gather_columns(const Taps<T>& along, const T* row, T* to) {
     }
 }
 
+/// The same where each has its own number of taps.
+template <class T>
+void gather_columns(const Taps<T>& along, const T* row, T* to) {
+    const int64_t* begin = along.begin.data();
+    for (int64_t x = 0, n = along.count(); x < n; ++x) {
+        T sum{0};
+        for (int64_t k = begin[x]; k < begin[x + 1]; ++k) sum += along.weight[index_of(k)] * row[along.at[index_of(k)]];
+        to[x] = sum;
+    }
+}
+
 template <class T>
 void gather_columns(const Taps<T>& along, int64_t lanes, bool adds, const T* row, T* to) {
+    if (lanes == 1 && !adds) return gather_columns(along, row, to);
     for (int64_t x = 0; x < along.count(); ++x, to += lanes) {
         if (!adds) std::fill_n(to, lanes, T{0});
         for (int64_t k = along.begin[index_of(x)]; k < along.begin[index_of(x + 1)]; ++k) {
