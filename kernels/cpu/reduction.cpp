@@ -9,6 +9,7 @@
 
 #include "kernels/cpu/operators.hpp"
 #include "kernels/cpu/patch.hpp"
+#include "kernels/cpu/read_ahead.hpp"
 #include "kernels/cpu/threads.hpp"
 #include "kernels/cpu/tile.hpp"
 #include "kernels/entries/entries.hpp"
@@ -85,6 +86,7 @@ Sum sum_lanes(const Element* x, int64_t n) {
     if constexpr (kGrouped) {
         const auto at = [&](int64_t k) { return widened(x[k]); };
         for (; i + kGroup * kLanes <= n; i += kGroup * kLanes) {
+            read_ahead(x + i, kGroup * kLanes);
             for (int64_t l = i; l < i + kLanes; ++l) {
                 lanes[l - i] += static_cast<Sum>((at(l) + at(l + kLanes)) + (at(l + 2 * kLanes) + at(l + 3 * kLanes)));
             }

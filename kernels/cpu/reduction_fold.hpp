@@ -18,6 +18,7 @@
 
 #include "kernels/cpu/instruction_sets.hpp"
 #include "kernels/cpu/patch.hpp"
+#include "kernels/cpu/read_ahead.hpp"
 #include "kernels/cpu/threads.hpp"
 #include "kernels/cpu/tile.hpp"
 #include "kernels/operands/reduction.hpp"
@@ -51,6 +52,7 @@ template <class F>
     for (Vector& part : parts) part = F::start() - Vector{};
     int64_t i = 0;
     for (; i + kAll <= n; i += kAll) {
+        read_ahead(x + i, kAll);
 #pragma GCC unroll 8
         for (int64_t k = 0; k < F::kVectors; ++k) {
             Vector own;
@@ -73,6 +75,7 @@ typename F::Accumulator row(const typename F::Element* x, int64_t n, double cent
     std::fill_n(lanes, kLanes, f.start());
     int64_t i = 0;
     for (; i + kLanes <= n; i += kLanes) {
+        read_ahead(x + i, kLanes);
 #pragma GCC unroll 1  // a loop of its own becomes vectors for every step
         for (int64_t l = 0; l < kLanes; ++l) lanes[l] = stepped<kCentred>(f, lanes[l], x[i + l], centre);
     }
