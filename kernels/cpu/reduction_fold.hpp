@@ -12,6 +12,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <utility>
 #include <vector>
@@ -152,11 +153,15 @@ class Fold {
 
     void fold_columns(int64_t offset, int64_t n) {
         const Nest& nest = plan_.joined;
+        const int64_t item = in_.item_size(), row_stride = nest.inner_stride(0);
+        // A row of another page is not read ahead by the processor, and one that is in the cache need not be.
+        const bool reads_soon = plan_.kept.inner_stride(0) == 1 && std::abs(row_stride * item) >= kPage;
         for (auto& level : levels_) std::fill_n(level, n, f_.start());
         int64_t counts[fold::kLevels] = {};
         for_each_outer(nest, 1, [&](const Offsets& at) {
             for (int64_t r = 0; r < nest.inner_size(); ++r) {
-                const int64_t from = offset + at[0] + r * nest.inner_stride(0);
+                const int64_t from = offset + at[0] + r * row_stride;
+                if (reads_soon) read_soon(in_.data + (from + row_stride) * item, n * item);
                 columns_(levels_[0], load(from, 1, 0, n, plan_.kept.inner_stride(0)), centre_, n, f_);
                 pass_on(counts, n);
             }
