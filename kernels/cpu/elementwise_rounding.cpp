@@ -96,7 +96,7 @@ struct Sgn {
         if constexpr (kIsComplex<T>) {
             using Part = typename T::value_type;
             const double modulus = modulus_of(x);
-            // Both without branches: the loop over elements is one of vectors.
+            // Without branches the loop over the elements runs on vectors.
             const double divisor = modulus == 0 ? 1 : modulus > DBL_MAX ? NAN : modulus;
             const auto part = [=](double y) { return static_cast<Part>(modulus == 0 ? 0 : y / divisor); };
             return T(part(x.real()), part(x.imag()));

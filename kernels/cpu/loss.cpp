@@ -1,7 +1,6 @@
 /// nll_loss and cross_entropy. Sums over samples are formed in double and rounded once.
 #include <array>
 #include <cmath>
-#include <cstring>
 #include <limits>
 
 #include "kernels/cpu/activation_softmax.hpp"
@@ -118,9 +117,8 @@ diopiError_t nll_backward(diopiContextHandle_t ctx, const DenseLoss& loss, diopi
     double total = 0;
     if (const diopiError_t error = total_weight(loss, target, weight, total); error != diopiSuccess) return error;
     const double scale = scale_of(loss, saved != nullptr ? *saved : total);
-    parallel_for(loss.shape.numel(), 1, [=](int64_t first, int64_t last) {
-        std::memset(static_cast<void*>(grad + first), 0, static_cast<size_t>(last - first) * sizeof(E));
-    });
+    parallel_for(loss.shape.numel(), 1,
+                 [=](int64_t first, int64_t last) { std::fill(grad + first, grad + last, E{}); });
     const int64_t samples = loss.samples();
     for (int64_t i = 0; i < samples; ++i) {
         const int64_t t = target[i];

@@ -154,7 +154,7 @@ class Fold {
     void fold_columns(int64_t offset, int64_t n) {
         const Nest& nest = plan_.joined;
         const int64_t item = in_.item_size(), row_stride = nest.inner_stride(0);
-        // A row of another page is not read ahead by the processor, and one that is in the cache need not be.
+        // The processor does not read the next row ahead where it lies in another page.
         const bool reads_soon = plan_.kept.inner_stride(0) == 1 && std::abs(row_stride * item) >= kPage;
         for (auto& level : levels_) std::fill_n(level, n, f_.start());
         int64_t counts[fold::kLevels] = {};

@@ -34,18 +34,20 @@ inline void add_errors_of_kept(int64_t m, int64_t n, int64_t k, const Inexact* a
     add_product(m, n, k, squares.data(), transposed, {squared.data(), size.pitch, size.transposed}, square_sums.data());
     // Some rows at a time, so that a column of the transpose is not read for each alone.
     constexpr int64_t kRows = 16;
-    std::vector<double> rows(static_cast<size_t>(kRows * k));
+    std::vector<double> values(static_cast<size_t>(kRows * k));
     AlikeCount count;
-    for (int64_t i = 0; i < m; ++i) {
-        const int64_t first = i / kRows * kRows, taken_rows = std::min(kRows, m - first);
-        for (int64_t j = 0; i == first && j < k; ++j) {
-            for (int64_t r = 0; r < taken_rows; ++r) {
-                rows[static_cast<size_t>(r * k + j)] = a[transposed ? j * m + first + r : (first + r) * k + j].value;
+    for (int64_t first = 0; first < m; first += kRows) {
+        const int64_t rows = std::min(kRows, m - first);
+        for (int64_t j = 0; j < k; ++j) {
+            for (int64_t r = 0; r < rows; ++r) {
+                values[static_cast<size_t>(r * k + j)] = a[transposed ? j * m + first + r : (first + r) * k + j].value;
             }
         }
-        const double alike = count.most_of({rows.data() + (i - first) * k, static_cast<size_t>(k)});
-        for (auto at = static_cast<size_t>(i * n); at < static_cast<size_t>((i + 1) * n); ++at) {
-            c[at] = {c[at].value, c[at].error + error_of_kept(sums[at], square_sums[at], alike)};
+        for (int64_t r = 0; r < rows; ++r) {
+            const double alike = count.most_of({values.data() + r * k, static_cast<size_t>(k)});
+            for (auto at = static_cast<size_t>((first + r) * n); at < static_cast<size_t>((first + r + 1) * n); ++at) {
+                c[at] = {c[at].value, c[at].error + error_of_kept(sums[at], square_sums[at], alike)};
+            }
         }
     }
 }

@@ -60,8 +60,7 @@ struct IncomingGradient {
                                                                        const Case& c);
 
 /// The backward call: it takes arguments and outputs of the forward call by their names, and the incoming gradients by
-/// their positions; null for those that are not given. Outputs stay null, and so does what only the implementation that
-/// made it can read.
+/// their positions; null for those that are not given. Outputs and opaque arguments stay null.
 [[nodiscard]] Result<Call> bind_backward(const Row& row, const Case& c, const Call& forward,
                                          const std::vector<ArgTensor>& gradients);
 

@@ -206,8 +206,8 @@ Result<AttentionSizes> AttentionSizes::of(const Call& call) {
 
 namespace infer_rules {
 
-/// out is like q; softmax_lse has one number for each head and row, in the dtype of sums. What the function makes for
-/// its gradients is described by nothing. A scale that the call leaves
+/// out is like q; softmax_lse has one number for each head and row, in the dtype of sums. The opaque tensors have no
+/// described shape. A scale that the call leaves
 /// out is 1 / sqrt(head size). Source: FlashAttention-2.
 Specs attention(Call& call, const ResultHints&) {
     const auto sizes = AttentionSizes::of(call);

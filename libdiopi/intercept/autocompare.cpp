@@ -60,7 +60,7 @@ std::string why_results_may_differ(const Row& row) {
     return "";
 }
 
-/// All tensors but those that only the implementation that made them can read.
+/// Visits all tensors but the opaque ones.
 template <class Visit>
 void for_each_comparable(const Call& call, const Visit& visit) {
     for_each_tensor(call, [&](const Place& place, const TensorPtr& tensor) {

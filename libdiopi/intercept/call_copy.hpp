@@ -33,7 +33,7 @@ class Side {
     [[nodiscard]] bool casts() const { return floating_.has_value(); }
     /// The dtype of its results for a tensor of `dtype`.
     [[nodiscard]] Dtype dtype_for(Dtype dtype) const { return is_floating(dtype) ? floating_.value_or(dtype) : dtype; }
-    /// `tensor` holds what this side's function made, and only this side can read.
+    /// `tensor` is a copy of an opaque one that this side's function made.
     void note_made(const Tensor& tensor);
     [[nodiscard]] bool has_made(const Tensor& tensor) const;
 
@@ -51,7 +51,7 @@ class Side {
 [[nodiscard]] Result<TensorPtr> cast(const Tensor& host, Dtype dtype);
 
 /// A copy of a call: tensors that it reads are copied, its outputs get memory of their own, dense. A tensor that occurs
-/// twice in the call occurs twice in the copy. What only the implementation that made it can read is null for another.
+/// twice in the call occurs twice in the copy. An opaque tensor is null in the copy unless the same side made it.
 /// Sparse tensors are not implemented.
 class CallCopy {
  public:

@@ -202,7 +202,7 @@ constexpr void take_role(std::string_view& text, ParsedArg& parsed) {
         if (arg.kind != ArgKind::tensors) throw "only a pointer to a tensor can be made";
         arg.is_made = true;
     } else if (word == "opaque") {
-        if (!arg.optional) throw "what only one implementation can read may be null";
+        if (!arg.optional) throw "an opaque tensor may be null";
         arg.is_opaque = true;
     } else {
         const auto* const found = std::ranges::find(kReadingWords, word, &ReadingWord::word);
@@ -487,6 +487,8 @@ int Row::find(std::string_view arg) const {
     }
     return -1;
 }
+
+bool Row::makes_results() const { return std::ranges::any_of(args(), &Arg::is_made_result); }
 
 bool Row::draws_into(std::string_view arg) const {
     const int at = find(arg);

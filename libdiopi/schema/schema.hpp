@@ -54,8 +54,8 @@
 ///                 and the size of dim 1 for :shape_of(x.1)
 /// :zeros_of(x)    backward: zeros in the shape of the forward argument `x`, which the function may overwrite
 /// :made           an output tensor that the function makes itself, because only it knows the size or the strides
-/// :opaque         what only the implementation that made it can read: the forward function makes it for the gradients,
-///                 and may leave it null
+/// :opaque         a tensor that only the implementation that made it can read: the forward function makes it for the
+///                 gradients, or leaves it null
 /// :workspace(n)   scratch memory of `n` bytes, a number that is read and written: the function stores the size that it
 ///                 needs where that number is negative, and does nothing else. Cases give neither: call/workspace.hpp
 /// :listed         an int32 tensor that cases write as a list of numbers
@@ -223,7 +223,7 @@ struct Arg {
     bool is_inout = false;   ///< a tensor that it reads and writes
     bool optional = false;
     bool is_made = false;    ///< an output that the function makes itself
-    bool is_opaque = false;  ///< only the implementation that made it can read it
+    bool is_opaque = false;  ///< a tensor that only the implementation that made it can read
     bool has_default = false;
     bool has_meaning = false;     ///< its values mean something: a case's fill is the only sound one
     bool channels_last = false;   ///< a layout of images: channels may be the innermost dim
@@ -263,6 +263,8 @@ struct Arg {
     [[nodiscard]] constexpr bool is_generator() const {
         return kind == ArgKind::generator || kind == ArgKind::generators;
     }
+    /// A result that the function makes itself, and that rightly outlives the call.
+    [[nodiscard]] constexpr bool is_made_result() const { return is_made && !is_opaque; }
     /// A number, a list of numbers, a text or a choice that the call is given beside tensors, generators and memory.
     [[nodiscard]] constexpr bool is_option() const {
         const bool is_memory = is_tensor() || is_tensor_list() || kind == ArgKind::pointer;
@@ -343,6 +345,8 @@ struct Row {
     [[nodiscard]] int find(std::string_view arg) const;
     /// Whether random numbers overwrite the in-out argument, so that what it held before means nothing.
     [[nodiscard]] bool draws_into(std::string_view arg) const;
+    /// Whether the function makes results itself.
+    [[nodiscard]] bool makes_results() const;
     /// Position in the table of every backend.
     [[nodiscard]] size_t index() const;
 };

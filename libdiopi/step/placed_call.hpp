@@ -30,7 +30,7 @@ class PlacedCall {
     [[nodiscard]] Result<TensorPtr> host_tensor(ArgPlace place, Context& context);
     /// After the call and its checks: replaces results with gaps by dense host tensors.
     [[nodiscard]] Status remove_gaps(Context& context);
-    /// Drops the tensors that the call made and only its implementation can read.
+    /// Drops the opaque tensors that the call made.
     void drop_opaque();
     /// Whether no const tensor has changed since before the call.
     [[nodiscard]] Failure check_inputs(Placement& placement);
@@ -65,8 +65,8 @@ class PlacedCall {
     std::vector<std::pair<ArgPlace, Shape>> reshaped_;  ///< results placed in another shape than their own
 };
 
-/// Makes the call of the step's maker, and gives the step what that call made. A function that is missing or declines
-/// makes nothing.
+/// Makes the call of the step's maker, and gives the step the opaque tensors that this call made. A function that is
+/// missing or declines makes none.
 [[nodiscard]] Status take_opaque(Step& step, const Chain& chain, Placement& placement);
 
 }  // namespace diopi

@@ -44,7 +44,7 @@ std::vector<Dtype> tensor_dtypes(const Call& call) {
     return dtypes;
 }
 
-/// Whether the gradients' function reads what only the implementation that made it can read.
+/// Whether the gradients' function reads opaque tensors.
 bool reads_opaque(const Row& backward) {
     return std::ranges::any_of(backward.args(), [](const Arg& arg) { return arg.is_opaque && !arg.is_output; });
 }
@@ -401,20 +401,17 @@ Result<std::vector<ArgTensor>> CaseSteps::expected(const Step& step) {
         }
     }
     auto computed = oracle_.run(step.call_of_reference(), step.outputs);
-    if (computed.ok() && case_->random) {
-        // What the law speaks of has no expected values.
-        std::erase_if(*computed,
-                      [&](const ArgTensor& value) { return static_cast<int>(value.arg) == step.call.row->law.output; });
-        return computed;
-    }
-    if (computed.ok() && step.name == "forward") {
+    if (!computed.ok()) return computed;
+    if (!case_->random && step.name == "forward") {
         forward_ = *computed;
         forward_outputs_ = step.outputs;
         forward_dtypes_ = tensor_dtypes(step.call);
     }
-    if (computed.ok()) {
-        std::erase_if(*computed, [&](const ArgTensor& value) { return step.call.row->args()[value.arg].is_opaque; });
-    }
+    // Neither opaque tensors nor what a law speaks of have expected values.
+    const Row& row = *step.call.row;
+    std::erase_if(*computed, [&](const ArgTensor& value) {
+        return row.args()[value.arg].is_opaque || (case_->random && static_cast<int>(value.arg) == row.law.output);
+    });
     return computed;
 }
 

@@ -24,12 +24,11 @@ struct Step {
     std::optional<Call> other_call = {};  ///< with Case::other_params
     /// Whether no tensor of other_call is a result of the step's own options, as a saved norm is.
     bool other_is_consistent = true;
-    /// The forward step whose call makes what only its own implementation can read, and this step's call reads; null if
-    /// there is no such thing.
+    /// The forward step whose call makes the opaque tensors that this step's call reads; null if it reads none.
     std::shared_ptr<const Step> maker = {};
-    std::vector<ArgTensor> made_by_reference = {};  ///< the reference's own of these
+    std::vector<ArgTensor> made_by_reference = {};  ///< the reference's own opaque tensors
 
-    /// The call as the reference gets it: with what its own forward function made.
+    /// The call as the reference gets it, with its own opaque tensors.
     [[nodiscard]] Call call_of_reference() const;
     /// The result at a place: a new output, or an in-out tensor's spec; nullopt if the call only reads it.
     [[nodiscard]] std::optional<OutputSpec> result_at(ArgPlace place) const;
@@ -43,7 +42,7 @@ struct Step {
 /// The name in reports of the operator's function that makes a step: "add", "add_inp", "add_backward".
 [[nodiscard]] std::string function_of(const std::string& op, std::string_view step);
 
-/// What the gradients' function reads of the forward function's opaque results, by its own arguments.
+/// The opaque results of the forward function that the gradients' function reads, as its own arguments.
 [[nodiscard]] std::vector<ArgTensor> opaque_for(const Row& backward, const Row& forward,
                                                 const std::vector<ArgTensor>& results);
 

@@ -117,4 +117,22 @@ TEST_CASE("the numbers of hard cases have other dtypes that hold them, too", "[s
     CHECK(dtypes_of(0.1) == std::set{Dtype::float64});
 }
 
+TEST_CASE("opaque tensors are not expected, also of a random call", "[step]") {
+    Case c = make_case(
+        "customized_flash_attention",
+        {case_tensor("q", {1, 3, 2, 4}), case_tensor("k", {1, 5, 2, 4}), case_tensor("v", {1, 5, 2, 4})},
+        {{"p_dropout", Param{0.5}}, {"head_num", Param{int64_t{2}}}, {"input_layout", Param{std::string("BSND")}}});
+    for (const bool is_random : {false, true}) {
+        c.random = is_random;
+        auto steps = CaseSteps::create(c, 0, nullptr);
+        REQUIRE(steps.ok());
+        const auto step = (*steps)->plan("forward");
+        REQUIRE(step.ok());
+        const auto expected = (*steps)->expected(*step);
+        REQUIRE(expected.ok());
+        REQUIRE(expected->size() == 1);
+        CHECK(step->call.row->args()[expected->front().arg].name == "attention_out");
+    }
+}
+
 }  // namespace diopi

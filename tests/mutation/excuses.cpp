@@ -10,9 +10,7 @@ bool is_loose(const Row& row) {
     return row.accuracy == AccuracyClass::C || row.accuracy == AccuracyClass::D || row.accuracy == AccuracyClass::E;
 }
 
-bool makes_results(const Row& row) {
-    return std::ranges::any_of(row.args(), [](const Arg& arg) { return arg.is_made && !arg.is_opaque; });
-}
+bool makes_results(const Row& row) { return row.makes_results(); }
 
 constexpr Excuse kExcuses[] = {
     {"leak", "functions that make results", makes_results, "what they make rightly outlives the call"},

@@ -113,7 +113,7 @@ void Scene::run_right() {
     outcome_ = (*next_)(*call_, *context_);
     const auto args = call_->row->args();
     for (size_t i = 0; i < args.size() && outcome_.ok(); ++i) {
-        if (!args[i].is_made || args[i].is_opaque) continue;
+        if (!args[i].is_made_result()) continue;
         add_result({i}, false);
         if (results_.empty() || results_.back().place.arg != i) continue;
         const Tensor& before = *results_.back().before;

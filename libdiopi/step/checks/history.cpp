@@ -259,7 +259,7 @@ class HistoryCheck final : public StepCheck {
     [[nodiscard]] bool is_suitable(const StepUnderTest& test) const {
         const Row& row = *test.step.call.row;
         const bool is_random = test.expected.empty() || !test.second->placed.generators().empty();
-        const bool is_repeatable = row.repeat == Repeat::repeatable && !is_random && !makes_results(row);
+        const bool is_repeatable = row.repeat == Repeat::repeatable && !is_random && !row.makes_results();
         if (!is_repeatable || test.second->seconds > kSlowestCall_s) return false;
         return is_small(test.second->placed.call());
     }

@@ -63,7 +63,7 @@ class LeakCheck final : public StepCheck {
     }
 
     void judge(StepUnderTest& test, Findings& findings) override {
-        if (findings.has_failed() || test.second == nullptr || makes_results(*test.step.call.row)) return;
+        if (findings.has_failed() || test.second == nullptr || test.step.call.row->makes_results()) return;
         auto kept = kept_by_each_call(*test.second);
         if (!kept.ok()) return findings.fail(kept.error());
         if (*kept <= 0) return;

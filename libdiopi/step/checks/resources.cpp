@@ -37,7 +37,7 @@ class ResourceCheck final : public StepCheck {
     }
 
     void judge(StepUnderTest& test, Findings& findings) override {
-        if (findings.has_failed() || test.second == nullptr || makes_results(*test.step.call.row)) return;
+        if (findings.has_failed() || test.second == nullptr || test.step.call.row->makes_results()) return;
         for (int i = 0; i < confirming_calls() && !suspects_.empty(); ++i) {
             before_ = ResourceUse::now();
             if (Status s = setup_.attempts.repeat(*test.second); !s.ok()) return findings.fail(s);

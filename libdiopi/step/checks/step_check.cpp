@@ -1,7 +1,5 @@
 #include "step/checks/step_check.hpp"
 
-#include <algorithm>
-
 #include "check/repeat.hpp"
 #include "intercept/call_copy.hpp"
 #include "step/compare_value.hpp"
@@ -47,10 +45,6 @@ Failure StepCheck::first_wrong(const StepUnderTest& test, std::span<const ArgTen
         return {comparison.kind, test.name_of(value.place()) + ": " + comparison.reason};
     }
     return {};
-}
-
-bool makes_results(const Row& row) {
-    return std::ranges::any_of(row.args(), [](const Arg& arg) { return arg.is_made && !arg.is_opaque; });
 }
 
 Error behind(const std::string& words, const Error& error) { return {error.code, words + error.message}; }

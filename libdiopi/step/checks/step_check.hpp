@@ -76,9 +76,6 @@ class StepCheck {
     CheckSetup setup_;
 };
 
-/// Whether the function makes output tensors itself, which rightly outlive the call.
-[[nodiscard]] bool makes_results(const Row& row);
-
 /// The error with these words before its message: "the second run failed: ".
 [[nodiscard]] Error behind(const std::string& words, const Error& error);
 /// The same for a call that returned an error code.
