@@ -35,24 +35,27 @@ void softmax_of(const double* x, T* y, const RowsAlong& at) {
     using std::exp, std::log;
     const auto width = static_cast<size_t>(std::min(kColumns, at.inner));
     std::vector<T> greatest(width), total(width);
-    std::vector<Sum<T>> sum(width);
+    Sums<T> sum(width);
     T* __restrict m = greatest.data();
     for_each_group(at, [&](int64_t start, int64_t count) {
         std::ranges::fill(greatest, T(-std::numeric_limits<double>::infinity()));
-        std::ranges::fill(sum, Sum<T>());
+        sum.clear();
         for (int64_t k = 0; k < at.n; ++k) {
             const double* row = x + start + k * at.inner;
             for (int64_t i = 0; i < count; ++i) m[i] = row[i] > m[i] ? T(row[i]) : m[i];
         }
         for (int64_t k = 0; k < at.n; ++k) {
             const int64_t row = start + k * at.inner;
-            for (int64_t i = 0; i < count; ++i) {
+            sum.add(0, count, [&](int64_t i) {
                 const T power = exp(x[row + i] - m[i]);
-                sum[static_cast<size_t>(i)] += power;
                 if (!kLogarithm) y[row + i] = power;
-            }
+                return power;
+            });
         }
-        for (size_t i = 0; i < width; ++i) total[i] = kLogarithm ? log(sum[i].value()) : sum[i].value();
+        for (size_t i = 0; i < width; ++i) {
+            const T of_column = sum.value(static_cast<int64_t>(i));
+            total[i] = kLogarithm ? log(of_column) : of_column;
+        }
         for (int64_t k = 0; k < at.n; ++k) {
             const int64_t row = start + k * at.inner;
             for (int64_t i = 0; i < count; ++i) {
@@ -92,15 +95,15 @@ diopiError_t gradient(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input, 
         require_shape("grad_input", gx.shape(), y.shape());
         const RowsAlong at(y.shape(), dim);
         const auto width = static_cast<size_t>(std::min(kColumns, at.inner));
-        std::vector<Sum<T>> sum(width);
+        Sums<T> sum(width);
         std::vector<T> total(width);
         for_each_group(at, [&](int64_t start, int64_t count) {
-            std::ranges::fill(sum, Sum<T>());
+            sum.clear();
             for (int64_t k = 0; k < at.n; ++k) {
                 const int64_t row = start + k * at.inner;
-                for (int64_t i = 0; i < count; ++i) sum[static_cast<size_t>(i)] += term(g[row + i], y[row + i]);
+                sum.add(0, count, [&](int64_t i) { return term(g[row + i], y[row + i]); });
             }
-            for (size_t i = 0; i < width; ++i) total[i] = sum[i].value();
+            for (size_t i = 0; i < width; ++i) total[i] = sum.value(static_cast<int64_t>(i));
             for (int64_t k = 0; k < at.n; ++k) {
                 const int64_t row = start + k * at.inner;
                 for (int64_t i = 0; i < count; ++i) {

@@ -173,12 +173,14 @@ void for_each_column_row(const Geometry& g, Range rows, Visit&& visit) {
         const int64_t h = k / (g.x.kernel * g.y.kernel) % g.z.kernel;
         const int64_t c = k / g.taps();
         const Range x = g.x.inside(j);
+        const int64_t corner = c * g.in_area() + g.x.source(x.low, j);
+        int64_t oz = rows.low / g.y.out, oy = rows.low % g.y.out;
         for (int64_t row = rows.low; row < rows.high; ++row) {
-            const int64_t iz = g.z.source(row / g.y.out, h);
-            const int64_t iy = g.y.source(row % g.y.out, i);
+            const int64_t iz = g.z.source(oz, h), iy = g.y.source(oy, i);
             const bool is_inside = g.z.holds(iz) && g.y.holds(iy) && x.low < x.high;
-            const int64_t first = c * g.in_area() + (iz * g.y.in + iy) * g.x.in + g.x.source(x.low, j);
-            visit(is_inside ? first : -1, x);
+            visit(is_inside ? corner + (iz * g.y.in + iy) * g.x.in : -1, x);
+            // Rows are short: a division for each would take as long as its elements.
+            if (++oy == g.y.out) oy = 0, ++oz;
         }
     }
 }

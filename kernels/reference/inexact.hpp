@@ -10,9 +10,12 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <vector>
 
 #include "core/format.hpp"
 
@@ -44,15 +47,16 @@ struct Inexact {
     Inexact() = default;
     /// An exact number.
     Inexact(double exact) : value(exact) {}
-    Inexact(double result, double bound) : value(result), error(bound) {
-        if (!(std::fabs(value) + error <= working_format.largest)) error = std::numeric_limits<double>::infinity();
+    Inexact(double result, double bound)
+        : value(result),
+          error(std::fabs(result) + bound <= working_format.largest ? bound : std::numeric_limits<double>::infinity()) {
     }
 
     /// A result that is rounded, by `roundings` u.
     [[nodiscard]] static Inexact rounded(double result, double error, double roundings = 1) {
         return {result, error + roundings * working_format.roundoff * std::fabs(result) + working_format.least};
     }
-    [[nodiscard]] bool is_zero() const { return value == 0 && error == 0; }
+    [[nodiscard]] bool is_zero() const { return static_cast<int>(value == 0) & static_cast<int>(error == 0); }
 
     Inexact operator-() const { return {-value, error}; }
     friend Inexact operator+(const Inexact& a, const Inexact& b) {
@@ -171,6 +175,12 @@ class Sum;
 template <>
 class Sum<double> {
  public:
+    using Parts = std::array<double, 2>;
+
+    Sum() = default;
+    explicit Sum(const Parts& parts) : total_(parts[0]), rounded_off_(parts[1]) {}
+    [[nodiscard]] Parts parts() const { return {total_, rounded_off_}; }
+
     Sum& operator+=(double term) {
         const double total = total_ + term, added = total - total_;
         rounded_off_ += (total_ - (total - added)) + (term - added);
@@ -186,23 +196,63 @@ class Sum<double> {
 template <>
 class Sum<Inexact> {
  public:
+    using Parts = std::array<double, 4>;
+
+    Sum() = default;
+    explicit Sum(const Parts& parts)
+        : total_(parts[0]), errors_(parts[1]), magnitudes_(parts[2]), terms_(parts[3]) {}
+    [[nodiscard]] Parts parts() const { return {total_, errors_, magnitudes_, terms_}; }
+
     Sum& operator+=(const Inexact& term) {
-        if (term.is_zero()) return *this;
         total_ += term.value;
         errors_ += term.error;
         magnitudes_ += std::fabs(term.value);
-        ++terms_;
+        terms_ += term.is_zero() ? 0.0 : 1.0;
         return *this;
     }
     [[nodiscard]] Inexact value() const {
-        const double n = static_cast<double>(terms_);
-        const double roundings = terms_ <= 1 ? 0 : std::min(n - 1, 4 * std::sqrt(n));
+        const double roundings = terms_ <= 1 ? 0 : std::min(terms_ - 1, 4 * std::sqrt(terms_));
         return {total_, errors_ + roundings * working_format.roundoff * magnitudes_};
     }
 
  private:
-    double total_ = 0, errors_ = 0, magnitudes_ = 0;
-    int64_t terms_ = 0;
+    double total_ = 0, errors_ = 0, magnitudes_ = 0, terms_ = 0;
+};
+
+/// Sums side by side, to which rows of terms are added in loops that vectorise.
+template <class T>
+class Sums {
+ public:
+    explicit Sums(size_t n) {
+        for (auto& part : parts_) part.resize(n);
+    }
+    void clear() {
+        for (auto& part : parts_) std::ranges::fill(part, 0.0);
+    }
+    /// Adds term(k) to the sum number first + k, for k from 0 to n - 1.
+    template <class Term>
+    void add(int64_t first, int64_t n, const Term& term) {
+        std::array<double*, kParts> at;
+        for (size_t p = 0; p < kParts; ++p) at[p] = parts_[p].data() + first;
+#pragma GCC ivdep
+        for (int64_t k = 0; k < n; ++k) {
+            typename Sum<T>::Parts parts;
+            for (size_t p = 0; p < kParts; ++p) parts[p] = at[p][k];
+            Sum<T> sum(parts);
+            sum += term(k);
+            parts = sum.parts();
+            for (size_t p = 0; p < kParts; ++p) at[p][k] = parts[p];
+        }
+    }
+    [[nodiscard]] T value(int64_t number) const {
+        typename Sum<T>::Parts parts;
+        for (size_t p = 0; p < kParts; ++p) parts[p] = parts_[p][static_cast<size_t>(number)];
+        return Sum<T>(parts).value();
+    }
+
+ private:
+    static constexpr size_t kParts = std::tuple_size_v<typename Sum<T>::Parts>;
+    std::array<std::vector<double>, kParts> parts_;
 };
 
 }  // namespace diopi::reference

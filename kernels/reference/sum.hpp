@@ -12,9 +12,16 @@ namespace diopi::reference {
 template <class T, class Term>
 [[nodiscard]] T pairwise_sum(int64_t n, const Term& term, int64_t first = 0) {
     if constexpr (std::is_same_v<T, Inexact>) {
-        Sum<T> sum;
-        for (int64_t i = first; i < first + n; ++i) sum += term(i);
-        return sum.value();
+        double total = 0, errors = 0, magnitudes = 0, terms = 0;
+#pragma omp simd reduction(+ : total, errors, magnitudes, terms)
+        for (int64_t i = first; i < first + n; ++i) {
+            const Inexact x = term(i);
+            total += x.value;
+            errors += x.error;
+            magnitudes += std::fabs(x.value);
+            terms += x.is_zero() ? 0.0 : 1.0;
+        }
+        return Sum<T>({total, errors, magnitudes, terms}).value();
     }
     constexpr int64_t kBlock = 512;
     constexpr int64_t kLanes = 8;

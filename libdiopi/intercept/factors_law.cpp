@@ -23,6 +23,7 @@ class Matrices {
  public:
     explicit Matrices(const Tensor& tensor)
         : wide_(to_oracle(gathered(tensor), Dtype::float64)),
+          elements_(wide_.data_as<double>()),
           rows_(tensor.shape[tensor.shape.size() - 2]),
           columns_(tensor.shape.back()) {}
 
@@ -30,27 +31,31 @@ class Matrices {
     [[nodiscard]] int64_t columns() const { return columns_; }
     [[nodiscard]] int64_t count() const { return wide_.numel() / std::max<int64_t>(rows_ * columns_, 1); }
     [[nodiscard]] double at(int64_t number, int64_t i, int64_t j) const {
-        return wide_.data_as<double>()[(number * rows_ + i) * columns_ + j];
+        return row(number, i)[j];
     }
     [[nodiscard]] bool is_finite() const {
-        const auto* x = wide_.data_as<double>();
-        return std::all_of(x, x + wide_.numel(), [](double each) { return std::isfinite(each); });
+        return std::all_of(elements_, elements_ + wide_.numel(), [](double each) { return std::isfinite(each); });
     }
     /// The matrix times x.
     [[nodiscard]] Vector times(int64_t number, const Vector& x) const {
         Vector y(static_cast<size_t>(rows_), 0.0);
         for (int64_t i = 0; i < rows_; ++i) {
-            for (int64_t j = 0; j < columns_; ++j)
-                y[static_cast<size_t>(i)] += at(number, i, j) * x[static_cast<size_t>(j)];
+            const double *a = row(number, i), *b = x.data();
+            double sum = 0;
+#pragma omp simd reduction(+ : sum)
+            for (int64_t j = 0; j < columns_; ++j) sum += a[j] * b[j];
+            y[static_cast<size_t>(i)] = sum;
         }
         return y;
     }
     /// The transpose times x.
     [[nodiscard]] Vector transpose_times(int64_t number, const Vector& x) const {
         Vector y(static_cast<size_t>(columns_), 0.0);
+        double* __restrict to = y.data();
         for (int64_t i = 0; i < rows_; ++i) {
-            for (int64_t j = 0; j < columns_; ++j)
-                y[static_cast<size_t>(j)] += at(number, i, j) * x[static_cast<size_t>(i)];
+            const double* a = row(number, i);
+            const double factor = x[static_cast<size_t>(i)];
+            for (int64_t j = 0; j < columns_; ++j) to[j] += a[j] * factor;
         }
         return y;
     }
@@ -65,7 +70,12 @@ class Matrices {
     }
 
  private:
+    [[nodiscard]] const double* row(int64_t number, int64_t i) const {
+        return elements_ + (number * rows_ + i) * columns_;
+    }
+
     Tensor wide_;
+    const double* elements_;
     int64_t rows_, columns_;
 };
 

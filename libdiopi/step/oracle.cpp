@@ -246,8 +246,13 @@ Dtype dtype_of_result(const Call& call, const std::vector<OutputSpec>& outputs, 
 void narrow_largest(const Tensor& wide, Dtype dtype) {
     constexpr double kLargest = std::numeric_limits<double>::max();
     if (wide.dtype != Dtype::float64 || !is_floating(dtype) || dtype == Dtype::float64) return;
+    const std::span elements(wide.data_as<double>(), static_cast<size_t>(wide.numel()));
+    // Nearly always there is none, and a loop without branches and writes is fast.
+    bool any = false;
+    for (const double x : elements) any |= std::fabs(x) == kLargest;
+    if (!any) return;
     const double largest = format_of(dtype).largest;
-    for (double& x : std::span(wide.data_as<double>(), static_cast<size_t>(wide.numel()))) {
+    for (double& x : elements) {
         if (std::fabs(x) == kLargest) x = std::copysign(largest, x);
     }
 }
