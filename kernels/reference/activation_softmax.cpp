@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 #include <vector>
 
 #include "kernels/entries/entries.hpp"
@@ -30,8 +31,8 @@ void for_each_group(const RowsAlong& at, Visit&& visit) {
 }
 
 /// softmax or its logarithm. A column of -inf, or with +inf or NaN, gives NaN by arithmetic alone.
-template <bool kLogarithm, class T>
-void softmax_of(const double* x, T* y, const RowsAlong& at) {
+template <bool kLogarithm, class T, class To>
+void softmax_of(const double* x, To& y, const RowsAlong& at) {
     using std::exp, std::log;
     const auto width = static_cast<size_t>(std::min(kColumns, at.inner));
     std::vector<T> greatest(width), total(width);
@@ -48,7 +49,7 @@ void softmax_of(const double* x, T* y, const RowsAlong& at) {
             const int64_t row = start + k * at.inner;
             sum.add(0, count, [&](int64_t i) {
                 const T power = exp(x[row + i] - m[i]);
-                if (!kLogarithm) y[row + i] = power;
+                if constexpr (!kLogarithm) y[row + i] = power;
                 return power;
             });
         }
@@ -60,7 +61,11 @@ void softmax_of(const double* x, T* y, const RowsAlong& at) {
             const int64_t row = start + k * at.inner;
             for (int64_t i = 0; i < count; ++i) {
                 const T& of_column = total[static_cast<size_t>(i)];
-                y[row + i] = kLogarithm ? x[row + i] - m[i] - of_column : y[row + i] / of_column;
+                if constexpr (kLogarithm) {
+                    y[row + i] = x[row + i] - m[i] - of_column;
+                } else {
+                    y[row + i] /= of_column;
+                }
             }
         }
     });
@@ -69,7 +74,7 @@ void softmax_of(const double* x, T* y, const RowsAlong& at) {
 template <class T>
 void log_softmax_of(const double* x, T* y, int64_t outer, int64_t n, int64_t inner) {
     const int64_t shape[] = {outer, n, inner};
-    softmax_of<true>(x, y, RowsAlong(shape, 1));
+    softmax_of<true, T>(x, y, RowsAlong(shape, 1));
 }
 
 }  // namespace
@@ -90,7 +95,7 @@ diopiError_t gradient(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input, 
     return inexact_kernel(ctx, [&]<class T>(T) {
         const Operand<T> g(grad_output, "grad_output");
         const Operand<T> y(output, "output");
-        Output<T> gx(grad_input, "grad_input");
+        WriteOnly<T> gx(grad_input, "grad_input");
         require_shape("grad_output", g.shape(), y.shape());
         require_shape("grad_input", gx.shape(), y.shape());
         const RowsAlong at(y.shape(), dim);
@@ -122,10 +127,10 @@ diopiError_t softmax_along(diopiContextHandle_t ctx, std::string_view, diopiTens
                            diopiConstTensorHandle_t input, int64_t dim) {
     return inexact_kernel(ctx, [&]<class T>(T) {
         const Operand<T> x(input, "input");
-        Output<T> y(out, "out");
+        std::conditional_t<kLogarithm, WriteOnly<T>, Output<T>> y(out, "out");
         require_shape("out", y.shape(), x.shape());
         const RowsAlong at(x.shape(), dim);
-        softmax_of<kLogarithm>(x.data(), y.data(), at);
+        softmax_of<kLogarithm, T>(x.data(), y, at);
         y.store();
     });
 }

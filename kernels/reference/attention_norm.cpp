@@ -24,7 +24,7 @@ diopiError_t rms_norm(diopiContextHandle_t ctx, std::string_view, diopiTensorHan
         const Operand<T> x(input, "input");
         const Operand<T> w(weight, "weight?");
         const Operand<T> b(bias, "bias?");
-        Output<T> y(out, "out");
+        WriteOnly<T> y(out, "out");
         Output<T> kept(inv_rms, "inv_rms");
         const LayerRows rows(x.shape(), list_of(normalized_shape));
         require_shape("out", y.shape(), x.shape());
@@ -57,7 +57,7 @@ diopiError_t rms_norm_backward(diopiContextHandle_t ctx, std::string_view, diopi
         const Operand<T> w(weight, "weight?");
         const Operand<T> b(bias, "bias?");
         const Operand<T> kept(inv_rms, "inv_rms");
-        Output<T> gx(grad_input, "grad_input");
+        WriteOnly<T> gx(grad_input, "grad_input");
         Output<T> gw(grad_weight, "grad_weight?");
         Output<T> gb(grad_bias, "grad_bias?");
         const LayerRows rows(x.shape(), list_of(normalized_shape));

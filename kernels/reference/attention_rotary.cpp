@@ -25,7 +25,7 @@ diopiError_t rotary_embedding(diopiContextHandle_t ctx, std::string_view, diopiT
         const Operand<T> from(x, "x");
         const Operand<T> c(cos, "cos");
         const Operand<T> s(sin, "sin");
-        Output<T> to(out, "out");
+        WriteOnly<T> to(out, "out");
         const Shape pairs = pairs_of(from.shape());
         const int64_t half = pairs.back(), second = interleaved ? 1 : half;
         require_shape("out", to.shape(), from.shape());

@@ -81,7 +81,7 @@ diopiError_t scaled_masked_softmax_backward(diopiContextHandle_t ctx, std::strin
     return inexact_kernel(ctx, [&]<class T>(T) {
         const Operand<T> g(grad_output, "grad_output");
         const Operand<T> y(output, "output");
-        Output<T> gx(grad_input, "grad_input");
+        WriteOnly<T> gx(grad_input, "grad_input");
         require_scores(y.shape(), "output");
         require_shape("grad_output", g.shape(), y.shape());
         require_shape("grad_input", gx.shape(), y.shape());

@@ -67,7 +67,7 @@ diopiError_t lose(diopiContextHandle_t ctx, diopiTensorHandle_t out, const LossT
                   diopiReduction_t reduction, const F& f) {
     return inexact_kernel(ctx, [&]<class T>(T) {
         const LossOperands<T> in(tensors, reduction);
-        Output<T> y(out, "out");
+        WriteOnly<T> y(out, "out");
         require_shape("out", y.shape(), reduction == ReductionNone ? in.x.shape() : ShapeView());
         const int64_t n = in.x.numel();
         if (reduction == ReductionNone) {
@@ -88,7 +88,7 @@ diopiError_t lose_backward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_in
     return inexact_kernel(ctx, [&]<class T>(T) {
         const LossOperands<T> in(tensors, reduction);
         const Operand<T> g(grad_output, "grad_output");
-        Output<T> gx(grad_input, "grad_input");
+        WriteOnly<T> gx(grad_input, "grad_input");
         const bool each = reduction == ReductionNone;
         require_shape("grad_output", g.shape(), each ? in.x.shape() : ShapeView());
         require_shape("grad_input", gx.shape(), in.x.shape());

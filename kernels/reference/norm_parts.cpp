@@ -85,7 +85,7 @@ diopiError_t normalise_channels(diopiContextHandle_t ctx, std::string_view, diop
         const Operand<T> b(bias, "bias?");
         const Operand<T> centre(mean, "mean");
         const Operand<T> spread(invstd, "invstd");
-        Output<T> y(out, "out");
+        WriteOnly<T> y(out, "out");
         const Channels at(x.shape());
         require_shape("out", y.shape(), x.shape());
         require_channels(w, "weight", at);
@@ -156,7 +156,7 @@ diopiError_t map_gradients(diopiContextHandle_t ctx, std::string_view, diopiTens
         const Operand<T> sums(sum_dy, "sum_dy");
         const Operand<T> products(sum_dy_xmu, "sum_dy_xmu");
         const Operand<double> counts(count, "count");
-        Output<T> gx(grad_input, "grad_input");
+        WriteOnly<T> gx(grad_input, "grad_input");
         const Channels at(x.shape());
         require_shape("grad_out", g.shape(), x.shape());
         require_shape("grad_input", gx.shape(), x.shape());

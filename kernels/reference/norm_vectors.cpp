@@ -14,7 +14,7 @@ diopiError_t normalise_vectors(diopiContextHandle_t ctx, std::string_view, diopi
     return inexact_kernel(ctx, [&]<class T>(T) {
         require_floating(input);
         const Operand<double> x(input, "input");
-        Output<T> y(output, "output");
+        WriteOnly<T> y(output, "output");
         require_shape("output", y.shape(), x.shape());
         const RowsAlong rows(x.shape(), axis);
         for (int64_t r = 0; r < rows.count(); ++r) {
@@ -35,7 +35,7 @@ diopiError_t normalise_vectors_backward(diopiContextHandle_t ctx, std::string_vi
         require_floating(input);
         const Operand<double> g(grad_output, "grad_output");
         const Operand<double> x(input, "input");
-        Output<T> gx(grad_input, "grad_input");
+        WriteOnly<T> gx(grad_input, "grad_input");
         require_shape("grad_output", g.shape(), x.shape());
         require_shape("grad_input", gx.shape(), x.shape());
         const RowsAlong rows(x.shape(), axis);

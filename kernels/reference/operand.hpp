@@ -147,6 +147,24 @@ class Output {
     T* data_ = nullptr;
 };
 
+/// Where the error bound of an element is written.
+struct ErrorPlace {
+    double& bound;
+    void operator=(const Inexact& x) { bound = x.error; }
+};
+
+/// The buffer of a result that a kernel writes and does not read. For Inexact numbers it holds their error bounds alone.
+template <class T>
+class WriteOnly : private Output<typename Operand<T>::Stored> {
+    using Buffer = Output<typename Operand<T>::Stored>;
+
+ public:
+    WriteOnly(diopiTensorHandle_t handle, std::string_view argument) : Buffer(handle, argument) {}
+
+    using Buffer::numel, Buffer::rank, Buffer::shape, Buffer::size, Buffer::store, Buffer::operator bool;
+    std::conditional_t<std::is_same_v<T, Inexact>, ErrorPlace, T&> operator[](int64_t i) { return {Buffer::data()[i]}; }
+};
+
 /// Wraps integers in `dtype`, before they are converted to the output's dtype. Does nothing for other results.
 void wrap(Output<int64_t>& values, Dtype dtype);
 inline void wrap(Output<double>&, Dtype) {}

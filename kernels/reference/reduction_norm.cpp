@@ -17,7 +17,7 @@ void reduce(diopiTensorHandle_t out, diopiConstTensorHandle_t input, ShapeView d
     const ShapeView shape = view_of(input).shape;
     const std::vector<bool> reduced = reduced_dims(shape, dims);
     const Groups groups(shape, reduced);
-    Output<T> y(out, "out");
+    WriteOnly<T> y(out, "out");
     require_reduced_shape(y.shape(), shape, reduced);
     for (int64_t r = 0; r < groups.results(); ++r) y[r] = result(groups, r);
     y.store();
@@ -163,7 +163,7 @@ diopiError_t norm_backward(diopiContextHandle_t ctx, std::string_view, diopiTens
         const Operand<double> g(grad_output, "grad_output");
         const Operand<double> x(self, "self");
         const Operand<double> y(norm, "norm");
-        Output<T> gx(grad_input, "grad_input");
+        WriteOnly<T> gx(grad_input, "grad_input");
         require_shape("grad_input", gx.shape(), x.shape());
         const double order = scalar_as<double>(*p);
         const std::vector<bool> reduced = reduced_dims(x.shape(), list_of(dim));

@@ -59,7 +59,7 @@ diopiError_t map_gradient(diopiContextHandle_t ctx, diopiTensorHandle_t grad_inp
     return inexact_kernel(ctx, [&]<class T>(T) {
         const Operand<T> g(grad_output, "grad_output");
         const Operand<T> x(saved, "the saved tensor");
-        Output<T> gx(grad_input, "grad_input");
+        WriteOnly<T> gx(grad_input, "grad_input");
         require_shape("grad_output", g.shape(), x.shape());
         require_shape("grad_input", gx.shape(), x.shape());
         for (int64_t i = 0; i < x.numel(); ++i) gx[i] = f(g[i], x[i]);

@@ -118,7 +118,7 @@ void for_each_tap(const Resizing& r, const SideTaps<T>& taps, Visit&& visit) {
 template <class T, class Side>
 void resize(diopiTensorHandle_t out, diopiConstTensorHandle_t input, diopiSize_t size, Side&& taps_of) {
     const Operand<T> x(input, "input");
-    Output<T> y(out, "out");
+    WriteOnly<T> y(out, "out");
     const Resizing r(x.shape(), y.shape(), size);
     const SideTaps<T> taps = taps_of(r);
     std::vector<Sum<T>> sums(static_cast<size_t>(y.numel()));
@@ -132,7 +132,7 @@ template <class T, class Side>
 void resize_backward(diopiTensorHandle_t grad_input, diopiConstTensorHandle_t grad_output, diopiSize_t out_size,
                      diopiSize_t in_size, Side&& taps_of) {
     const Operand<T> g(grad_output, "grad_output");
-    Output<T> gx(grad_input, "grad_input");
+    WriteOnly<T> gx(grad_input, "grad_input");
     require_shape("grad_input", gx.shape(), list_of(in_size));
     const Resizing r(gx.shape(), g.shape(), out_size);
     const SideTaps<T> taps = taps_of(r);

@@ -71,7 +71,7 @@ diopiError_t grid_sample(diopiContextHandle_t ctx, std::string_view, diopiTensor
     return inexact_kernel(ctx, [&]<class T>(T) {
         const Operand<T> x(input, "input");
         const Operand<double> points(grid, "grid");
-        Output<T> y(out, "out");
+        WriteOnly<T> y(out, "out");
         const std::string_view how = mode == nullptr ? "" : mode;
         require_operands(x.shape(), points.shape(), y.shape(), how);
         const int64_t sides = x.rank() - 2, channels = x.size(1), count = numel(y.shape().last(y.shape().size() - 2));
