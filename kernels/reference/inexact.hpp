@@ -199,8 +199,7 @@ class Sum<Inexact> {
     using Parts = std::array<double, 4>;
 
     Sum() = default;
-    explicit Sum(const Parts& parts)
-        : total_(parts[0]), errors_(parts[1]), magnitudes_(parts[2]), terms_(parts[3]) {}
+    explicit Sum(const Parts& parts) : total_(parts[0]), errors_(parts[1]), magnitudes_(parts[2]), terms_(parts[3]) {}
     [[nodiscard]] Parts parts() const { return {total_, errors_, magnitudes_, terms_}; }
 
     Sum& operator+=(const Inexact& term) {

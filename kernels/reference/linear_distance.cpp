@@ -197,8 +197,8 @@ diopiError_t distances_backward(diopiContextHandle_t ctx, std::string_view, diop
                     }
                     sums.add(row, m, [&](int64_t k) {
                         const T apart = difference<T>(a[k], b[k]);
-                        return T(g[pair]) * (std::isinf(p) ? slope_of_largest(apart, largest)
-                                                           : slope<T>(p, apart, distance, steep));
+                        return T(g[pair]) *
+                               (std::isinf(p) ? slope_of_largest(apart, largest) : slope<T>(p, apart, distance, steep));
                     });
                 }
             }

@@ -153,7 +153,8 @@ struct ErrorPlace {
     void operator=(const Inexact& x) { bound = x.error; }
 };
 
-/// The buffer of a result that a kernel writes and does not read. For Inexact numbers it holds their error bounds alone.
+/// The buffer of a result that a kernel writes and does not read. For Inexact numbers it holds their error bounds
+/// alone.
 template <class T>
 class WriteOnly : private Output<typename Operand<T>::Stored> {
     using Buffer = Output<typename Operand<T>::Stored>;

@@ -175,7 +175,7 @@ constexpr work_formulas::Formula* kFormulas[] = {
 
 /// Whether the function reads any element of a tensor.
 bool is_read(const Call& call, const Arg& arg) {
-    if (arg.reading == Reading::nothing) return false;
+    if (arg.reading == Reading::nothing || arg.reading == Reading::replaced) return false;
     if (arg.reading != Reading::for_output) return true;
     return call.tensor(call.row->args()[static_cast<size_t>(arg.reading_of)].name) != nullptr;
 }
@@ -201,9 +201,9 @@ double triangle_of(const Tensor& tensor, bool upper, int64_t diagonal) {
     return rows == 0 || columns == 0 ? 0 : kept * count(&tensor) / static_cast<double>(rows * columns);
 }
 
-/// The number of elements of an input that must be read, if these are not all: a lookup reads one per target or a row
+/// The number of elements that must be read or written, if these are not all: a lookup reads one per target or a row
 /// per index, a triangle only its own elements.
-std::optional<double> elements_read(const Call& call, const Arg& arg, const Tensor& tensor) {
+std::optional<double> elements_touched(const Call& call, const Arg& arg, const Tensor& tensor) {
     if (arg.reading_of < 0) return std::nullopt;
     const std::string_view of = call.row->args()[static_cast<size_t>(arg.reading_of)].name;
     switch (arg.reading) {
@@ -212,6 +212,7 @@ std::optional<double> elements_read(const Call& call, const Arg& arg, const Tens
         case Reading::for_output:
             return std::nullopt;
         case Reading::part:
+        case Reading::replaced:
             return std::min(count(call, of), count(&tensor));
         case Reading::upper:
         case Reading::lower:
@@ -226,7 +227,7 @@ double bytes_of(const Call& call) {
     for_each_tensor(call, [&](const Place& place, const TensorPtr& operand) {
         const Arg& arg = place.arg;
         const Tensor& tensor = *operand;
-        const std::optional<double> part = elements_read(call, arg, tensor);
+        const std::optional<double> part = elements_touched(call, arg, tensor);
         const double own = part ? *part * static_cast<double>(size_of(tensor.dtype)) : distinct_bytes(tensor);
         const bool writes = place.is_written() && !arg.unwritten;
         const bool is_new = tensor.data() == nullptr || read.insert(tensor.data()).second;

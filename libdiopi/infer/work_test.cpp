@@ -139,6 +139,15 @@ TEST_CASE("a lookup of rows reads only those, a triangle only the elements that 
     rows["out"] = meta_of({3, 16});
     CHECK(work_of(rows).bytes == 2 * 3 * 16 * 4 + 3 * 8);
     CHECK(work_of(rows).flops == 0);
+    Call cache(*find_row("diopiDestIndexCopyKV"));
+    cache["out"] = meta_of({1000, 2, 16});
+    cache["k"] = meta_of({3, 2, 16});
+    cache["dest_loc"] = meta_of({3}, Dtype::int32);
+    CHECK(work_of(cache).bytes == 2 * 3 * 2 * 16 * 4 + 3 * 4);
+    Call penalty(*find_row("diopiApplyPenalty"));
+    penalty["logits"] = meta_of({2, 50000});
+    penalty["p_token_ids"] = meta_of({7}, Dtype::int32);
+    CHECK(work_of(penalty).bytes == 2 * 7 * 4 + 7 * 4);
     Call triangle(*find_row("diopiTriu"));
     triangle["input"] = meta_of({2, 3, 4});
     triangle["out"] = meta_of({2, 3, 4});

@@ -30,9 +30,7 @@ class Matrices {
     [[nodiscard]] int64_t rows() const { return rows_; }
     [[nodiscard]] int64_t columns() const { return columns_; }
     [[nodiscard]] int64_t count() const { return wide_.numel() / std::max<int64_t>(rows_ * columns_, 1); }
-    [[nodiscard]] double at(int64_t number, int64_t i, int64_t j) const {
-        return row(number, i)[j];
-    }
+    [[nodiscard]] double at(int64_t number, int64_t i, int64_t j) const { return row(number, i)[j]; }
     [[nodiscard]] bool is_finite() const {
         return std::all_of(elements_, elements_ + wide_.numel(), [](double each) { return std::isfinite(each); });
     }

@@ -138,8 +138,11 @@ struct ReadingWord {
     Reading reading;
 };
 
-constexpr ReadingWord kReadingWords[] = {
-    {"read_for", Reading::for_output}, {"part", Reading::part}, {"upper", Reading::upper}, {"lower", Reading::lower}};
+constexpr ReadingWord kReadingWords[] = {{"read_for", Reading::for_output},
+                                         {"part", Reading::part},
+                                         {"replaced", Reading::replaced},
+                                         {"upper", Reading::upper},
+                                         {"lower", Reading::lower}};
 
 constexpr void take_role(std::string_view& text, ParsedArg& parsed) {
     Arg& arg = parsed.arg;

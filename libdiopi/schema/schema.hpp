@@ -26,7 +26,8 @@
 /// :unread         no element is read: all are overwritten, or only the shape counts
 /// :unwritten      non-const by its C type, but left as it is
 /// :read_for(out)  its elements are read for the output `out` only
-/// :part(x)        no more of its elements are read than `x` has: a lookup
+/// :part(x)        no more of its elements are read, or read and written, than `x` has: a lookup
+/// :replaced(x)    as many of its elements as `x` has are written, the others stay as they are; none is read
 /// :upper(x)       only the triangle of the last two dims above the diagonal `x` is read, the diagonal included
 /// :lower(x)       the same below
 /// :factor         a factor: it does not affect the result's shape and dtype, and its product is one more rounding
@@ -200,6 +201,7 @@ enum class Reading : uint8_t {
     nothing,
     for_output,  ///< all where the output at `reading_of` is wanted, else none
     part,        ///< no more than the tensor at `reading_of` has
+    replaced,    ///< none, and as many as that tensor has are written
     upper,       ///< the triangle above the diagonal at `reading_of`, which is included
     lower
 };
