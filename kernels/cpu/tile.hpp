@@ -10,6 +10,7 @@
 #include "core/half.hpp"
 #include "kernels/cpu/convert.hpp"
 #include "kernels/cpu/instruction_sets.hpp"
+#include "kernels/cpu/read_ahead.hpp"
 #include "kernels/cpu/threads.hpp"
 #include "kernels/cpu/view.hpp"
 
@@ -88,8 +89,7 @@ void map_loop(void* const* out, const void* const* in, int64_t n, const void* st
     const T* c = kIns > 2 ? static_cast<const T*>(in[2]) : nullptr;
     const T* d = kIns > 3 ? static_cast<const T*>(in[3]) : nullptr;
     const T* e = kIns > 4 ? static_cast<const T*>(in[4]) : nullptr;
-#pragma GCC ivdep
-    for (int64_t i = 0; i < n; ++i) {
+    const auto element = [&](int64_t i) {
         if constexpr (kIns == 1 && std::is_same_v<T, Bfloat16> && std::is_same_v<R, T> && kTakesBits<F>)
             o[i] = {F::of_bits(a[i].bits)};
         else if constexpr (kIns == 1)
@@ -102,7 +102,21 @@ void map_loop(void* const* out, const void* const* in, int64_t n, const void* st
             o[i] = narrowed<R, F>(g(widened(a[i]), widened(b[i]), widened(c[i]), widened(d[i])));
         else
             o[i] = narrowed<R, F>(g(widened(a[i]), widened(b[i]), widened(c[i]), widened(d[i]), widened(e[i])));
+    };
+    int64_t first = 0;
+    if constexpr (kIns > 1 && std::is_same_v<T, Bfloat16> && kSelects<F>) {
+        // A choice takes so little time that the processor reads ahead too late.
+        constexpr int64_t kGroup = 64;
+        for (; first + kGroup <= n; first += kGroup) {
+            for (const T* x : {a, b, c, d, e}) {
+                if (x != nullptr) read_ahead(x + first, kGroup);
+            }
+#pragma GCC ivdep
+            for (int64_t i = first; i < first + kGroup; ++i) element(i);
+        }
     }
+#pragma GCC ivdep
+    for (int64_t i = first; i < n; ++i) element(i);
 }
 
 /// The operator that applies f to kIns operands. `f` must live as long as it.
