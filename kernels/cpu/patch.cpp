@@ -25,11 +25,25 @@ void gather_rows(const Patch& from, const T* a, T* o) {
     }
 }
 
+/// Rows of kN elements, each of which has the next row's as its neighbour: columns that are interleaved.
+template <class T, int64_t kN>
+void interleave(const Patch& from, const T* a, T* o) {
+    for (int64_t r = 0; r < from.rows; ++r) {
+        for (int64_t i = 0; i < kN; ++i) o[r * kN + i] = a[r + i * from.stride];
+    }
+}
+
 template <class T>
 void gather(const Patch& from, std::byte* to) {
     const T* a = reinterpret_cast<const T*>(from.data);
     T* o = reinterpret_cast<T*>(to);
-    if (from.stride == 1) {
+    if (from.row_stride == 1 && from.n == 2) {
+        interleave<T, 2>(from, a, o);
+    } else if (from.row_stride == 1 && from.n == 3) {
+        interleave<T, 3>(from, a, o);
+    } else if (from.row_stride == 1 && from.n == 4) {
+        interleave<T, 4>(from, a, o);
+    } else if (from.stride == 1) {
         for (int64_t r = 0; r < from.rows; ++r) std::copy_n(a + r * from.row_stride, from.n, o + r * from.n);
     } else if (from.stride == 0) {
         for (int64_t r = 0; r < from.rows; ++r) std::fill_n(o + r * from.n, from.n, a[r * from.row_stride]);
@@ -150,6 +164,12 @@ const void* Loader::load(const Patch& patch) {
         ready_ = buffers_->tile;
     }
     return ready_;
+}
+
+bool Loader::load_into(const Patch& patch, void* to) {
+    if (convert_ != nullptr || patch.contiguous() || patch.stride == 0) return false;
+    gather_(patch, static_cast<std::byte*>(to));
+    return true;
 }
 
 void Storer::init(Dtype dtype, Dtype compute, Buffers& buffers) {

@@ -48,6 +48,8 @@ class Loader {
     void init(Dtype dtype, Dtype compute, Buffers& buffers);
     /// patch.count() elements, valid until the next call; the operand's own memory if that needs no conversion.
     [[nodiscard]] const void* load(const Patch& patch);
+    /// Brings the elements to `to`, if they lie apart and need no conversion.
+    [[nodiscard]] bool load_into(const Patch& patch, void* to);
 
  private:
     Gather gather_ = nullptr;

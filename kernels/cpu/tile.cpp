@@ -78,7 +78,17 @@ class Runner {
         return {v.data + (offset + r * row_stride + i * stride) * v.item_size(), rows, n, row_stride, stride};
     }
 
+    /// Whether the tile of a copy went from one tensor to the other without a stop between them.
+    [[nodiscard]] bool copies(const std::array<int64_t, kMaxOperands>& offsets, int64_t r, int64_t rows, int64_t i,
+                              int64_t n) {
+        if (plan_.op.run != nullptr) return false;
+        const Patch to = patch(0, offsets[0], r, rows, i, n);
+        if (storers_[0].target(to) != to.data) return false;
+        return loaders_[1].load_into(patch(1, offsets[1], r, rows, i, n), to.data);
+    }
+
     void tile(const std::array<int64_t, kMaxOperands>& offsets, int64_t r, int64_t rows, int64_t i, int64_t n) {
+        if (copies(offsets, r, rows, i, n)) return;
         std::array<void*, kMaxOperands> out;
         std::array<const void*, kMaxOperands> in;
         std::array<Patch, kMaxOperands> to;
