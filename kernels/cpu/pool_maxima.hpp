@@ -2,6 +2,7 @@
 /// at the places of the maxima.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <numeric>
 #include <type_traits>
@@ -47,15 +48,33 @@ struct Maximum {
     IndexOf<T> place;
 };
 
+/// Whether any of n elements is greater than `most`, or NaN.
+template <class T>
+[[nodiscard]] bool any_wins(const T* x, int64_t n, T most) {
+    int wins = 0;
+    for (int64_t i = 0; i < n; ++i) wins |= static_cast<int>(x[i] > most) | static_cast<int>(x[i] != x[i]);
+    return wins != 0;
+}
+
 /// The maximum of the columns first, first + step, ... before `last` of the row that begins at `begin` in the plane.
 template <class T>
 [[nodiscard]] Maximum<T> search_columns(const T* plane, int64_t begin, int64_t first, int64_t last, int64_t step) {
     const T* row = plane + begin;
+    // Most blocks of a long row hold nothing greater than what came before.
+    constexpr int64_t kBlock = 32;
     int64_t place = first;
-    for (int64_t c = first + step; c < last; c += step) {
-        if (row[c] > row[place] || row[c] != row[c]) place = c;
+    T most = row[first];
+    for (int64_t c = first + step; c < last;) {
+        if (step == 1 && c + kBlock <= last && !any_wins(row + c, kBlock, most)) {
+            c += kBlock;
+            continue;
+        }
+        const int64_t end = std::min(c + kBlock * step, last);
+        for (; c < end; c += step) {
+            if (row[c] > most || row[c] != row[c]) most = row[c], place = c;
+        }
     }
-    return {row[place], static_cast<IndexOf<T>>(begin + place)};
+    return {most, static_cast<IndexOf<T>>(begin + place)};
 }
 
 /// The maximum of each column of some rows, and its place in the plane.

@@ -24,7 +24,8 @@ namespace {
 /// In a row that is at least this many times longer than the number of wanted elements, most elements are only compared
 /// with a limit.
 constexpr int64_t kFewShare = 8;
-constexpr size_t kFewBlock = 64;  ///< elements that are compared together
+constexpr size_t kFewBlock = 64;      ///< elements that are compared together
+constexpr int64_t kSortedCount = 32;  ///< up to so many wanted elements are kept sorted
 
 /// Whether the key of an element of x is below `limit`.
 template <class T, class Key>
@@ -51,10 +52,14 @@ class RowSorter {
     void run(int64_t begin, int64_t end) {
         for (int64_t r = begin; r < end; ++r) {
             load(r);
-            if (count_ <= plan_.n / kFewShare)
+            const bool is_few = count_ <= plan_.n / kFewShare;
+            if (is_few && count_ <= kSortedCount) {
+                list_sorted();
+            } else if (is_few) {
                 list_few();
-            else
+            } else {
                 list_all();
+            }
             order();
             store(r);
         }
@@ -77,6 +82,27 @@ class RowSorter {
     void list_all() {
         items_.resize(row_.size());
         for (size_t i = 0; i < row_.size(); ++i) items_[i] = Item(key(row_[i]), static_cast<int64_t>(i));
+    }
+
+    /// Keeps the first count_ of the elements that came, sorted.
+    void list_sorted() {
+        const auto wanted = static_cast<size_t>(count_);
+        Key limit = std::numeric_limits<Key>::max();
+        items_.clear();
+        for (size_t i = 0; i < row_.size(); i += kFewBlock) {
+            const size_t end = std::min(i + kFewBlock, row_.size());
+            if (items_.size() == wanted && !any_below_(row_.data() + i, end - i, limit, descending_)) continue;
+            for (size_t k = i; k < end; ++k) {
+                const Key own = key(row_[k]);
+                if (items_.size() == wanted && own >= limit) continue;
+                if (items_.size() < wanted) items_.emplace_back();
+                const Item item(own, static_cast<int64_t>(k));
+                size_t at = items_.size() - 1;
+                for (; at > 0 && item < items_[at - 1]; --at) items_[at] = items_[at - 1];
+                items_[at] = item;
+                limit = items_.back().key();
+            }
+        }
     }
 
     /// Leaves out elements that have count_ others before them in the order: they are not among the first.
