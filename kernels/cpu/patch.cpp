@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "kernels/cpu/instruction_sets.hpp"
+#include "kernels/cpu/read_ahead.hpp"
 
 namespace diopi::cpu {
 
@@ -143,6 +144,7 @@ void fill_run(const std::byte* element, int64_t item_size, std::byte* to, int64_
 
 void Loader::init(Dtype dtype, Dtype compute, Buffers& buffers) {
     gather_ = kGather[width_index(dtype)];
+    item_size_ = static_cast<int64_t>(size_of(dtype));
     convert_ = dtype == compute ? nullptr : converter(dtype, compute);
     buffers_ = &buffers;
 }
@@ -160,6 +162,8 @@ const void* Loader::load(const Patch& patch) {
     }
     ready_ = raw;
     if (convert_ != nullptr) {
+        // While one operand is converted, the processor stops reading ahead in the others.
+        if (direct) read_soon(raw + patch.count() * item_size_, patch.count() * item_size_);
         convert_(raw, buffers_->tile, patch.count());
         ready_ = buffers_->tile;
     }

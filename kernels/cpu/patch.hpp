@@ -54,6 +54,7 @@ class Loader {
  private:
     Gather gather_ = nullptr;
     Convert convert_ = nullptr;
+    int64_t item_size_ = 0;
     Patch last_;
     const void* ready_ = nullptr;
     Buffers* buffers_ = nullptr;
