@@ -95,7 +95,7 @@ struct SiluBackward {
     }
     template <class V>
     static HWY_INLINE V many(V g, V x) {
-        const V s = sigmoid_of(x, logistic(x));
+        const V s = Sigmoid::many(x);
         return g * s * hn::MulAdd(x, all<V>(1) - s, all<V>(1));
     }
 };
