@@ -120,11 +120,16 @@ diopiError_t nll_backward(diopiContextHandle_t ctx, const DenseLoss& loss, diopi
     parallel_for(loss.shape.numel(), 1,
                  [=](int64_t first, int64_t last) { std::fill(grad + first, grad + last, E{}); });
     const int64_t samples = loss.samples();
+    if (samples == 0) return staging.finish();
+    // To round a number to a half type takes long, and without weights it is the same one for all samples.
+    const bool is_one = weight == nullptr && loss.reduction != ReductionNone;
+    const E one = rounded<E>(-g[0] * scale);
     for (int64_t i = 0; i < samples; ++i) {
         const int64_t t = target[i];
         if (t == loss.ignore_index) continue;
+        E& element = grad[loss.first_class(i) + t * loss.shape.inner];
         const double factor = g[loss.reduction == ReductionNone ? i : 0] * scale;
-        grad[loss.first_class(i) + t * loss.shape.inner] = rounded<E>(-(weight == nullptr ? 1 : weight[t]) * factor);
+        element = is_one ? one : rounded<E>(-(weight == nullptr ? 1 : weight[t]) * factor);
     }
     return staging.finish();
 }
