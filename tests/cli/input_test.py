@@ -1,13 +1,25 @@
 """Bad input is refused with exit code 2 and a message with the fault and its place."""
 import json
 import os
+import platform
 import resource
+import shutil
 import subprocess
 import unittest
 
-from program import ProgramTest, case_file, group
+from program import BINARY, ProgramTest, case_file, group
 
 LONE = ["test", "--case", "ops/relu.relu.3"]
+
+
+class ProcessorTest(unittest.TestCase):
+    @unittest.skipUnless(shutil.which("qemu-x86_64-static") and platform.machine() == "x86_64", "needs qemu-user-static")
+    def test_a_processor_without_the_instructions_of_the_build(self):
+        run = subprocess.run(["qemu-x86_64-static", "-cpu", "core2duo", str(BINARY), "--version"], capture_output=True,
+                             text=True, timeout=120)
+        self.assertEqual(run.returncode, 2, run.stderr)
+        self.assertIn("diopi: error: this processor does not have the instructions of x86-64-v", run.stderr)
+        self.assertIn("DIOPI_CPU_ARCH=", run.stderr)
 
 
 class NameTest(ProgramTest):
