@@ -43,6 +43,8 @@ void Arena::free(void* memory, size_t nbytes) {
 
 void Arena::trim(size_t kept) {
     const std::lock_guard lock(mutex_);
+    // The kernel takes back whole pages only.
+    kept = kept / kPage * kPage;
     if (kept_size_ > kept) release(kept_size_ - kept);
     most_ = used_ + kept_size_;
 }

@@ -124,6 +124,23 @@ TEST_CASE("a trimmed arena keeps no more than it is told, also of later blocks")
     CHECK(arena.kept_bytes() == 0);
 }
 
+TEST_CASE("an arena that is to keep a part of a page keeps whole pages") {
+    Arena arena;
+    std::vector<Marked> blocks;
+    for (unsigned char round = 0; round < 20; ++round) {
+        for (unsigned char i = 0; i < 4; ++i) blocks.push_back(Marked::make(arena, (2 + i) * kMiB, round));
+        for (const Marked& block : blocks) {
+            REQUIRE(block.is_intact());
+            arena.free(block.memory, block.nbytes);
+        }
+        blocks.clear();
+        const size_t kept = 3 * kMiB + 1000U * round + 1;
+        arena.trim(kept);
+        REQUIRE(arena.kept_bytes() <= kept);
+        REQUIRE(arena.kept_bytes() == Arena::rounded(arena.kept_bytes()));
+    }
+}
+
 TEST_CASE("without memory there is no block") {
     Arena arena;
     CHECK(arena.allocate(size_t{1} << 60) == nullptr);
