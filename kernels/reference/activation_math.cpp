@@ -40,9 +40,10 @@ constexpr auto SiluBackward = []<class T>(T g, T x) {
     return g * (s + x * s * (1.0 - s));
 };
 
-/// x Phi(x), Phi the normal distribution: by erfc, so that the tail below 0 keeps its digits. NaN at -inf. Computed in
-/// long double, because the tail magnifies the rounding of the argument by its square.
+/// x Phi(x), Phi the normal distribution. NaN at -inf. Below 0 Phi is a tail that keeps its digits only as erfc, and
+/// magnifies the rounding of the argument by its square: that is long double.
 double gelu_exact(double x) {
+    if (x > -0.5) return 0.5 * x * (1.0 + std::erf(x * kSqrtHalf));
     const long double wide = x;
     return static_cast<double>(0.5L * wide * std::erfc(-wide * 0.707106781186547524400844362104849039L));
 }

@@ -18,7 +18,7 @@ namespace {
 
 constexpr size_t kAlignment = 64;
 /// Blocks of this size and more are mapped by the kernel one by one: most of their pages may never be used.
-constexpr size_t kLazyBytes = size_t{1} << 30;
+constexpr size_t kLazyBytes = size_t{4} << 30;
 /// Blocks of this size and more come from the arena, where freed pages are kept.
 constexpr size_t kArenaBytes = size_t{1} << 20;
 /// Freed pages that are kept from one case to the next: so many bytes, and this part of the process's limit, for the
