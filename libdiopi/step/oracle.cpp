@@ -22,13 +22,14 @@
 #include "infer/operand_dtype.hpp"
 #include "intercept/call_copy.hpp"
 #include "runtime/generator.hpp"
+#include "step/slices.hpp"
 
 namespace diopi {
 
 namespace {
 
 /// Larger widened inputs are not kept for the other steps of a case: they would be most of a large case's memory.
-constexpr size_t kMostShared = size_t{64} << 20;
+constexpr int64_t kMostShared = int64_t{64} << 20;
 
 bool takes_tensors(const Call& call) {
     for (size_t i = 0; i < call.args.size(); ++i) {
@@ -223,7 +224,7 @@ Result<TensorPtr> Oracle::widened(const TensorPtr& tensor, Sign sign, bool share
     if (sign != Sign::kKept) drop_signs(**out);
     if (sign == Sign::kDroppedAndFinite) drop_infinities(**out);
     if (sign == Sign::kDroppedAndFlushed) flush_denormals(**out);
-    if (cached && (*out)->nbytes() <= kMostShared) widened_[tensor] = *out;
+    if (cached && static_cast<int64_t>((*out)->nbytes()) <= kMostShared) widened_[tensor] = *out;
     return out;
 }
 
@@ -270,8 +271,23 @@ Format coarsest_format(const Call& call) {
 
 }  // namespace
 
-Result<std::vector<ArgTensor>> Oracle::evaluate(const Call& given, const std::vector<OutputSpec>& outputs, Sign sign,
+Result<std::vector<ArgTensor>> Oracle::evaluate(const Call& call, const std::vector<OutputSpec>& outputs, Sign sign,
                                                 std::optional<Format> errors_in) {
+    // Tensors of that size would not be kept for other steps.
+    const auto sliced = SlicedCall::create(call, outputs, kMostShared / 8);
+    if (!sliced) return evaluate_at_once(call, outputs, sign, errors_in);
+    std::vector<ArgTensor> all;
+    for (int64_t slice = 0; slice < sliced->slices(); ++slice) {
+        auto part = evaluate_at_once(sliced->call(slice), sliced->outputs(slice), sign, errors_in);
+        const Status stored = part.ok() ? sliced->store(slice, *part, all) : part.status();
+        widened_.clear();
+        if (!stored.ok()) return stored.error();
+    }
+    return all;
+}
+
+Result<std::vector<ArgTensor>> Oracle::evaluate_at_once(const Call& given, const std::vector<OutputSpec>& outputs,
+                                                        Sign sign, std::optional<Format> errors_in) {
     Call call = given;
     convert_element_numbers(call);
     if (const Status promoted = promote_operands(call); !promoted.ok()) return promoted.error();

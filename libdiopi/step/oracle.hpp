@@ -48,6 +48,9 @@ class Oracle {
     /// With `errors_in`, error bounds in this format instead of results.
     [[nodiscard]] Result<std::vector<ArgTensor>> evaluate(const Call& call, const std::vector<OutputSpec>& outputs,
                                                           Sign sign, std::optional<Format> errors_in = {});
+    [[nodiscard]] Result<std::vector<ArgTensor>> evaluate_at_once(const Call& call,
+                                                                  const std::vector<OutputSpec>& outputs, Sign sign,
+                                                                  std::optional<Format> errors_in);
     [[nodiscard]] Result<TensorPtr> widened(const TensorPtr& tensor, Sign sign, bool shared);
 
     std::unordered_map<TensorPtr, TensorPtr>
