@@ -71,14 +71,14 @@ WorkAnswer CaseWorker::save(const Case& c, const Unsaved& unsaved) {
 
 /// A device that stays in error is unusable for other cases.
 WorkAnswer CaseWorker::answer_of(CaseResult result) const {
-    name_memory_limit(result, options_.memory_limit);
+    name_memory_limit(result);
     const bool unusable = result.verdict == Verdict::kFailed && is_unusable(options_.cases.backend->device());
     if (unusable) add_to_reason(result, kStayedInError);
     return {to_json_line(result), unusable};
 }
 
 CaseResult CaseWorker::result_of(const Case& c, const WorkOutcome& outcome) const {
-    CaseResult result = settle(describe(c), outcome, options_.memory_limit);
+    CaseResult result = settle(describe(c), outcome);
     if (!c.bad || !is_failure(result.verdict)) return result;
     if (result.verdict == Verdict::kCrashed) result.kind = FailureKind::kCrashed;
     if (result.verdict == Verdict::kTimeout) result.kind = FailureKind::kNoAnswer;

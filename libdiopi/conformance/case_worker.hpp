@@ -19,8 +19,6 @@ struct CaseWorkerOptions {
     std::string data;
     /// Called in the worker process after each case; its text becomes the result's notes.
     std::function<std::string(const Case&)> after_case;
-    /// Memory limit of one worker in bytes, for reasons that name it; 0: none.
-    int64_t memory_limit = 0;
     /// Bundles of failures.
     SaveFailures save = {};
 };

@@ -5,12 +5,14 @@
 #include <optional>
 #include <set>
 
+#include "conformance/cost.hpp"
 #include "conformance/follow_ups.hpp"
 #include "conformance/outcome.hpp"
 #include "conformance/run_order.hpp"
 #include "conformance/stored_baselines.hpp"
 #include "core/stopwatch.hpp"
 #include "journal/journal.hpp"
+#include "worker/memory_limit.hpp"
 
 namespace diopi {
 
@@ -19,6 +21,9 @@ namespace {
 /// Failed cases that are repeated alone, and the time after which no other one is.
 constexpr int kMostRepeated = 32;
 constexpr double kMostRepeating_s = 60;
+
+/// A case needs this multiple of its tensors' bytes: log_softmax 1.2, with the error bounds of its results.
+constexpr double kRoomToWork = 1.25;
 
 /// The items of a run: the cases, and then the bundles still to be saved for cases whose workers died.
 class Conformance {
@@ -127,15 +132,14 @@ class Conformance {
             const Case& c = cases_[i];
             if (!finished_.empty() && finished_.contains(c.id())) continue;
             if (auto reason = options_.skip_reason ? options_.skip_reason(c) : std::nullopt) {
-                CaseResult result = describe(c);
-                result.verdict = Verdict::kSkipped;
-                result.reason = std::move(*reason);
-                record(std::move(result));
+                skip(c, std::move(*reason));
             } else if (!options_.cases.backend->implements(c.op)) {
                 CaseResult result = describe(c);
                 result.verdict = Verdict::kNotImplemented;
                 result.reason = lacks(*options_.cases.backend, c.op).message;
                 record(std::move(result));
+            } else if (auto reason = too_large(i)) {
+                skip(c, std::move(*reason));
             } else {
                 items.push_back(i);
             }
@@ -143,8 +147,28 @@ class Conformance {
         return items;
     }
 
+    void skip(const Case& c, std::string reason) {
+        CaseResult result = describe(c);
+        result.verdict = Verdict::kSkipped;
+        result.reason = std::move(reason);
+        record(std::move(result));
+    }
+
+    /// Why the tensors of the case fit into no worker's memory; nullopt where they may.
+    std::optional<std::string> too_large(size_t item) {
+        const Backend& backend = *options_.cases.backend;
+        needed_[item] = memory_of(work_of(cases_[item], backend), backend, options_.cases.checks);
+        if (most_memory_ == 0 || needed_[item] <= most_memory_) return std::nullopt;
+        return "its tensors need " + memory_text(needed_[item]) + " of memory at one time, and a worker may take " +
+               memory_text(most_memory_) + "; try a machine with more, --memory-limit, or --checks none";
+    }
+
     Status run_items(const std::vector<size_t>& items) {
         auto [pool, options] = workers_of(options_);
+        pool.needs = [this](size_t item) {
+            const int64_t bytes = item < cases_.size() ? needed_[item] : 0;
+            return static_cast<int64_t>(kRoomToWork * static_cast<double>(bytes));
+        };
         pool.is_enough = [this] { return options_.max_failures > 0 && failures_ >= options_.max_failures; };
         options.after_case = options_.after_case;
         options.save = options_.save;
@@ -275,6 +299,8 @@ class Conformance {
     std::optional<JournalWriter> journal_;
     std::set<std::string> finished_;
     ConformanceRun run_;
+    std::vector<int64_t> needed_ = std::vector<int64_t>(cases_.size());  ///< bytes of the tensors, by case
+    int64_t most_memory_ = memory_limit_of(options_.pool, 1);            ///< of one worker that runs alone; 0: no limit
     int64_t failures_ = 0;  ///< of this run, without those of a resumed journal
     std::optional<FollowUps> follow_ups_;
     std::vector<std::optional<CaseResult>> followed_;  ///< by place: results that wait for their bundles
@@ -285,9 +311,8 @@ class Conformance {
 
 RunWorkers workers_of(const ConformanceOptions& options) {
     PoolOptions pool = options.pool;
-    pool.memory_limit = memory_limit_of(pool);
     pool.budget_s = options.budget_s;
-    return {pool, {options.cases, options.data, {}, pool.memory_limit}};
+    return {pool, {options.cases, options.data, {}, {}}};
 }
 
 Status check_baselines(const std::vector<Case>& cases, const ConformanceOptions& options) {

@@ -62,8 +62,8 @@ struct ConformanceRun {
     bool interrupted = false;
 };
 
-/// The pool of a run and the options of its workers, with the memory limit resolved; nothing is noted or saved. Other
-/// commands that repeat its cases use them unchanged.
+/// The pool of a run and the options of its workers; nothing is noted or saved. Other commands that repeat its cases
+/// use them unchanged.
 struct RunWorkers {
     PoolOptions pool;
     CaseWorkerOptions worker;

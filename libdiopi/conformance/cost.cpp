@@ -4,7 +4,9 @@
 #include <string_view>
 #include <utility>
 
+#include "call/tensors.hpp"
 #include "cases/bind.hpp"
+#include "core/convert.hpp"
 #include "infer/infer.hpp"
 #include "infer/work.hpp"
 
@@ -58,8 +60,32 @@ class Estimate {
         return static_cast<int64_t>(std::max(work.flops, work.bytes));
     }
 
+    static int64_t bytes_of(const Tensor& tensor) {
+        const int64_t elements = std::min(tensor.numel(), storage_extent(tensor.shape, tensor.strides));
+        return elements * static_cast<int64_t>(size_of(tensor.dtype));
+    }
+
+    static int64_t wide_bytes_of(ShapeView shape, Dtype dtype) {
+        return numel(shape) * static_cast<int64_t>(size_of(wide_dtype(dtype)));
+    }
+
+    void note_bytes(const Call& call, const std::vector<OutputSpec>& outputs) {
+        StepBytes bytes;
+        for_each_tensor(call, [&](const Place& place, const TensorPtr& tensor) {
+            if (!place.is_read()) return;
+            (place.is_written() ? bytes.changed : bytes.read) += bytes_of(*tensor);
+            if (place.is_written()) bytes.expected += wide_bytes_of(tensor->shape, tensor->dtype);
+        });
+        for (const OutputSpec& output : outputs) {
+            bytes.made += numel(output.spec.shape) * static_cast<int64_t>(size_of(output.spec.dtype));
+            bytes.expected += wide_bytes_of(output.spec.shape, output.spec.dtype);
+        }
+        if (bytes.sum() > work_.largest.sum()) work_.largest = bytes;
+    }
+
     void count_results(const Call& call, const std::vector<OutputSpec>& outputs) {
         ++work_.steps;
+        note_bytes(call, outputs);
         int64_t multiply_adds = 0;
         for (const OutputSpec& output : outputs) {
             const int64_t elements = numel(output.spec.shape);
@@ -122,6 +148,14 @@ constexpr Rates kSapphireRapids = {15e3, 8.1e3, 5.2, 5.4, 20.7, 11.3, 0.11};
 }  // namespace
 
 CaseWork work_of(const Case& c, const Backend& backend) { return Estimate(c, backend).count(); }
+
+int64_t memory_of(const CaseWork& work, const Backend& backend, const Checks& checks) {
+    const StepBytes& bytes = work.largest;
+    if (!backend.device().is_host()) return bytes.sum();
+    const int64_t copies = checks.guard == Guard::kNone ? 1 : 2;
+    const int64_t runs = checks.poison || checks.repeat ? 2 : 1;
+    return copies * bytes.read + (1 + runs) * bytes.changed + runs * bytes.made + bytes.expected;
+}
 
 int64_t cost_of(const Case& c, const Backend& backend) {
     const CaseWork work = work_of(c, backend);

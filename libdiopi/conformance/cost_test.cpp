@@ -47,6 +47,24 @@ TEST_CASE("an in-place step is work, too", "[run][cost]") {
     CHECK(cost_of(c, cpu()) > cost_of(testing::make_case("add", c.tensors), cpu()));
 }
 
+TEST_CASE("a case needs the memory of its largest step, which depends on the checks", "[run][cost]") {
+    Case c = testing::make_case("sigmoid", {tensor("input", {1000}, true)});
+    const auto bytes = [&](const Checks& checks) { return memory_of(work_of(c, cpu()), cpu(), checks); };
+    Checks none = *Checks::parse({"none"});
+    // An input and a result of 4 bytes an element, and an expected value of 8.
+    CHECK(bytes(none) == 1000 * (4 + 4 + 8));
+    // A copy of the input, and the result of another run.
+    CHECK(bytes({}) == 1000 * (4 + 4 + 4 + 4 + 8));
+    c.inplace = true;
+    CHECK(bytes(none) == 1000 * (4 + 4 + 8));
+    CHECK(bytes({}) == 1000 * (4 + 4 + 4 + 4 + 8));
+    c.backward = true;
+    // Two inputs: the result and its gradient.
+    CHECK(bytes({}) == 1000 * (4 + 4 + 4 + 4 + 4 + 4 + 8));
+    Case broadcast = testing::make_case("add", {tensor("input", {1000, 1}), tensor("other", {1, 1000})});
+    CHECK(memory_of(work_of(broadcast, cpu()), cpu(), none) == 2 * 4000 + 1'000'000 * (4 + 8));
+}
+
 TEST_CASE("the work done is a share of the estimated time", "[run][cost]") {
     std::vector<Case> cases;
     for (const int64_t size : {10'000, 1'000'000, 10}) {

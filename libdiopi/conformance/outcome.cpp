@@ -38,12 +38,12 @@ void add_memory_limit(CaseResult& result, int64_t limit) {
 }
 
 /// The result of a case whose worker died or hung.
-CaseResult interrupted_case(CaseResult described, const WorkOutcome& outcome, int64_t memory_limit) {
+CaseResult interrupted_case(CaseResult described, const WorkOutcome& outcome) {
     CaseResult result = std::move(described);
     result.verdict = outcome.end == WorkOutcome::End::kTimeout ? Verdict::kTimeout : Verdict::kCrashed;
     result.reason = outcome.reason;
     result.step_under_way = step_under_way(outcome.context);
-    if (outcome.end == WorkOutcome::End::kOutOfMemory) add_memory_limit(result, memory_limit);
+    if (outcome.end == WorkOutcome::End::kOutOfMemory) add_memory_limit(result, outcome.memory_limit);
     return result;
 }
 
@@ -56,8 +56,8 @@ void add_to_reason(CaseResult& result, const std::string& text) {
     result.reason += text;
 }
 
-void name_memory_limit(CaseResult& result, int64_t limit) {
-    if (result.kind == FailureKind::kOutOfMemory) add_memory_limit(result, limit);
+void name_memory_limit(CaseResult& result) {
+    if (result.kind == FailureKind::kOutOfMemory) add_memory_limit(result, memory_limit());
 }
 
 std::string step_under_way(const CrashContext& context) {
@@ -65,9 +65,9 @@ std::string step_under_way(const CrashContext& context) {
     return std::ranges::find(kSteps, context.step) == kSteps.end() ? "" : context.step;
 }
 
-CaseResult settle(CaseResult described, const WorkOutcome& outcome, int64_t memory_limit) {
+CaseResult settle(CaseResult described, const WorkOutcome& outcome) {
     auto answer = outcome.finished() ? from_json_line(outcome.payload) : std::nullopt;
-    CaseResult result = answer ? std::move(*answer) : interrupted_case(std::move(described), outcome, memory_limit);
+    CaseResult result = answer ? std::move(*answer) : interrupted_case(std::move(described), outcome);
     add_printed(result, outcome);
     return result;
 }

@@ -12,13 +12,13 @@ namespace diopi {
 /// Appends to the case's reason, and to the reason of the step that gave it.
 void add_to_reason(CaseResult& result, const std::string& text);
 
-/// Names the limit in the reason of a result that failed because memory ran out.
-void name_memory_limit(CaseResult& result, int64_t limit);
+/// In the worker: names its limit in the reason of a result that failed because memory ran out.
+void name_memory_limit(CaseResult& result);
 
 /// The step in which a worker died or hung; empty outside of steps. A stray write may have damaged it.
 [[nodiscard]] std::string step_under_way(const CrashContext& context);
 
 /// The result in the outcome's answer, or else `described` as crashed or timed out; with the library's own output.
-[[nodiscard]] CaseResult settle(CaseResult described, const WorkOutcome& outcome, int64_t memory_limit);
+[[nodiscard]] CaseResult settle(CaseResult described, const WorkOutcome& outcome);
 
 }  // namespace diopi

@@ -125,10 +125,9 @@ class Replaying {
     Result<Replay> run() {
         if (Status s = read(); !s.ok()) return s.error();
         if (interrupted()) return interrupted_replay();
-        pool_.memory_limit = memory_limit_of(pool_);
         const auto work = [&](size_t) { return replayed(); };
         const auto done = [&](size_t, const WorkOutcome& outcome, std::vector<size_t>&) {
-            replay_.result = settle(replay_.result, outcome, pool_.memory_limit);
+            replay_.result = settle(replay_.result, outcome);
             return Status();
         };
         if (Status s = run_in_workers({0}, pool_, work, done); !s.ok()) return s.error();
@@ -199,7 +198,7 @@ class Replaying {
         }
         CaseResult result = replay(*bundle, options_);
         if (options_.after_case) result.notes = options_.after_case(bundle->case_id);
-        name_memory_limit(result, pool_.memory_limit);
+        name_memory_limit(result);
         return {to_json_line(result)};
     }
 

@@ -105,7 +105,7 @@ Result<ConformanceRun> run_runtime_suite(const RuntimeSuiteOptions& options,
     };
     const auto done = [&](size_t item, const WorkOutcome& outcome, std::vector<size_t>&) {
         // A check has no memory limit.
-        run.results.push_back(settle(result_of_check(*options.checks[item]), outcome, 0));
+        run.results.push_back(settle(result_of_check(*options.checks[item]), outcome));
         on_result(run.results.back());
         return journal->append(run.results.back());
     };

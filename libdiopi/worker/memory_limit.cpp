@@ -14,6 +14,8 @@ namespace {
 
 constexpr int64_t kLeast = int64_t{64} << 20;
 constexpr int64_t kLeastShare = int64_t{1} << 30;
+int64_t g_limit = 0;
+
 constexpr std::string_view kUnits = "KMGT";
 
 /// The factor of "", "K", "KB", "KiB" and so on; 0 for anything else.
@@ -81,10 +83,13 @@ bool can_limit_memory() {
 
 void limit_memory(int64_t bytes) {
     if (bytes <= 0 || !can_limit_memory()) return;
+    g_limit = bytes;
     rlimit limit = {};
     getrlimit(RLIMIT_DATA, &limit);
     limit.rlim_cur = std::min(limit.rlim_max, static_cast<rlim_t>(data_of_process() + bytes));
     setrlimit(RLIMIT_DATA, &limit);
 }
+
+int64_t memory_limit() { return g_limit; }
 
 }  // namespace diopi

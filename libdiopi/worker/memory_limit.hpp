@@ -26,6 +26,8 @@ namespace diopi {
 /// Limits this process to this many bytes of data beyond those that it has; 0: no limit. No limit under the address
 /// sanitizer either, which reserves more than any machine has.
 void limit_memory(int64_t bytes);
+/// The bytes of the last call of that in this process; 0: no limit.
+[[nodiscard]] int64_t memory_limit();
 [[nodiscard]] bool can_limit_memory();
 
 }  // namespace diopi

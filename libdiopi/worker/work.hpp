@@ -33,11 +33,12 @@ struct WorkOutcome {
     std::vector<std::string> warnings;  ///< warnings of the work
     /// The error of the work itself; for an item with another end, its reason.
     Status status;
-    std::string reason;    ///< "SIGSEGV (Segmentation fault) in backward (diopiAddBackward)", "no answer within 30 s"
-    int64_t worker = 0;    ///< serial number of the process that had the item, from 0 in the order of their starts
-    CrashContext context;  ///< the last action of a worker that died or hung
-    std::string printed;   ///< `wrote 14 bytes to standard output: "hello..."`; empty if it wrote nothing there
-    std::string errors;    ///< the last 2 KiB that it wrote to standard error
+    std::string reason;  ///< "SIGSEGV (Segmentation fault) in backward (diopiAddBackward)", "no answer within 30 s"
+    int64_t worker = 0;  ///< serial number of the process that had the item, from 0 in the order of their starts
+    int64_t memory_limit = 0;  ///< bytes of data that this process could take; 0: no limit
+    CrashContext context;      ///< the last action of a worker that died or hung
+    std::string printed;       ///< `wrote 14 bytes to standard output: "hello..."`; empty if it wrote nothing there
+    std::string errors;        ///< the last 2 KiB that it wrote to standard error
 
     [[nodiscard]] bool finished() const { return end == End::kFinished; }
 };
@@ -50,11 +51,14 @@ struct PoolOptions {
     double timeout_s = 300;                    ///< for one item
     const char* timeout_option = "--timeout";  ///< the option that sets it
     int64_t memory_limit = kFairShare;         ///< bytes of data of one worker; 0: no limit
-    int64_t output_limit = int64_t{1} << 20;   ///< bytes on standard output and error together, for one item
-    double budget_s = 0;                       ///< no item starts after this time; 0: no end
-    std::function<bool()> is_enough = {};      ///< no item starts once it holds
-    std::function<void()> on_tick = {};        ///< called in the parent at each event, at least once a second
-    bool echo_errors = false;                  ///< standard error of workers is copied to this process's
+    /// The bytes that an item needs, estimated. With equal shares, items that need more than one come last, one at a
+    /// time, each in a worker that may take all memory. Null: no item does.
+    std::function<int64_t(size_t item)> needs = {};
+    int64_t output_limit = int64_t{1} << 20;  ///< bytes on standard output and error together, for one item
+    double budget_s = 0;                      ///< no item starts after this time; 0: no end
+    std::function<bool()> is_enough = {};     ///< no item starts once it holds
+    std::function<void()> on_tick = {};       ///< called in the parent at each event, at least once a second
+    bool echo_errors = false;                 ///< standard error of workers is copied to this process's
 };
 
 /// Runs one item in a worker process.

@@ -227,6 +227,7 @@ WorkOutcome Worker::outcome(WorkOutcome::End end, std::string reason) {
     result.end = end;
     result.reason = std::move(reason);
     result.worker = serial_;
+    result.memory_limit = options_->memory_limit;
     result.printed = stray_output_text(out_);
     result.errors = err_.kept();
     if (end == WorkOutcome::End::kFinished) return result;

@@ -66,7 +66,15 @@ class Pool {
  public:
     Pool(const std::vector<size_t>& items, const PoolOptions& options, const Work& work, const WorkDone& done)
         : items_(items.begin(), items.end()), options_(options), work_(work), done_(done) {
-        options_.memory_limit = memory_limit_of(options);
+        const bool may_take_all = options.jobs > 1 && options.memory_limit == PoolOptions::kFairShare;
+        options_.memory_limit = memory_limit_of(options, options.jobs);
+        if (may_take_all && options.needs && options_.memory_limit > 0) {
+            all_memory_ = memory_limit_of(options, 1);
+            const auto fits = [&](size_t item) { return options.needs(item) <= options_.memory_limit; };
+            const auto large = std::stable_partition(items_.begin(), items_.end(), fits);
+            large_.assign(large, items_.end());
+            items_.erase(large, items_.end());
+        }
         for (int i = 0; i < std::max(options.jobs, 1); ++i) {
             workers_.push_back(std::make_unique<Worker>(options_));
         }
@@ -80,7 +88,18 @@ class Pool {
     Pool& operator=(const Pool&) = delete;
 
     Status run() {
-        if (items_.empty()) return {};
+        if (Status s = run_items(); !s.ok() || large_.empty()) return s;
+        // One worker is left, and the memory of the others is free.
+        for (const auto& worker : workers_) worker->dismiss();
+        workers_.resize(1);
+        workers_[0]->stop();
+        options_.memory_limit = all_memory_;
+        items_ = std::move(large_);
+        return run_items();
+    }
+
+ private:
+    Status run_items() {
         while (!interrupted()) {
             if (options_.on_tick) options_.on_tick();
             if (Status s = hand_out(); !s.ok()) return s;
@@ -90,7 +109,6 @@ class Pool {
         return {};
     }
 
- private:
     [[nodiscard]] bool must_end() const {
         const bool is_late = options_.budget_s > 0 && watch_.seconds() >= options_.budget_s;
         return is_late || (options_.is_enough && options_.is_enough());
@@ -101,6 +119,7 @@ class Pool {
         if (is_over_ || !must_end()) return;
         is_over_ = true;
         items_.clear();
+        large_.clear();
     }
 
     Status hand_out() {
@@ -153,7 +172,9 @@ class Pool {
     }
 
     std::deque<size_t> items_;
+    std::deque<size_t> large_;  ///< those that need more than a worker's share of the memory
     PoolOptions options_;
+    int64_t all_memory_ = 0;  ///< the limit of a worker that runs alone
     const Work& work_;
     const WorkDone& done_;
     OrphanReaper orphan_reaper_;
@@ -165,9 +186,9 @@ class Pool {
 
 }  // namespace
 
-int64_t memory_limit_of(const PoolOptions& options) {
+int64_t memory_limit_of(const PoolOptions& options, int workers) {
     if (!can_limit_memory()) return 0;
-    return options.memory_limit == PoolOptions::kFairShare ? fair_share_of_memory(options.jobs) : options.memory_limit;
+    return options.memory_limit == PoolOptions::kFairShare ? fair_share_of_memory(workers) : options.memory_limit;
 }
 
 bool interrupted() { return g_interrupted != 0; }

@@ -12,8 +12,8 @@
 
 namespace diopi {
 
-/// The limit in bytes that the options set, on this machine and in this build; 0: none.
-[[nodiscard]] int64_t memory_limit_of(const PoolOptions& options);
+/// The limit in bytes that the options set for one of `workers` workers, on this machine and in this build; 0: none.
+[[nodiscard]] int64_t memory_limit_of(const PoolOptions& options, int workers);
 
 /// True once SIGINT or SIGTERM has arrived, after install_interrupt_handler.
 [[nodiscard]] bool interrupted();

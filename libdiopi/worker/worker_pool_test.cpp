@@ -153,6 +153,36 @@ TEST_CASE("items that an outcome requests are next", "[run][pool]") {
     CHECK(order == std::vector<size_t>{0, 10, 11, 20, 1, 2});
 }
 
+TEST_CASE("an item that needs more than a worker's share comes last, alone, and may take all memory", "[run][pool]") {
+    PoolOptions options;
+    options.jobs = 3;
+    const int64_t share = memory_limit_of(options, 3), all = memory_limit_of(options, 1);
+    options.needs = [&](size_t item) { return item == 1 || item == 4 ? share + 1 : share; };
+    std::vector<size_t> order;
+    std::map<int64_t, std::vector<size_t>> by_worker;
+    for (const auto& [item, outcome] : outcomes_of(
+             12, [](size_t) { return WorkAnswer{}; }, options)) {
+        order.push_back(item);
+        by_worker[outcome.worker].push_back(item);
+        // Memory that others use meanwhile changes the share.
+        CHECK_THAT(static_cast<double>(outcome.memory_limit),
+                   Catch::Matchers::WithinRel(static_cast<double>(item == 1 || item == 4 ? all : share), 0.2));
+    }
+    CHECK(order.size() == 12);
+    CHECK(std::vector<size_t>(order.end() - 2, order.end()) == std::vector<size_t>{1, 4});
+    CHECK(by_worker.rbegin()->second == std::vector<size_t>{1, 4});
+}
+
+TEST_CASE("with a limit of the user's, a large item runs beside the others", "[run][pool]") {
+    PoolOptions options;
+    options.memory_limit = int64_t{1} << 30;
+    options.needs = [](size_t item) { return item == 0 ? int64_t{2} << 30 : 0; };
+    const Ended ended = outcomes_of(
+        3, [](size_t) { return WorkAnswer{}; }, options);
+    CHECK(ended[0].first == 0);
+    CHECK(ended[0].second.memory_limit == options.memory_limit);
+}
+
 TEST_CASE("the serial number shows which items shared a process", "[run][pool]") {
     const Ended ended = outcomes_of(5, [](size_t item) {
         if (item == 1) std::raise(SIGSEGV);

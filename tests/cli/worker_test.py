@@ -183,12 +183,27 @@ class WorkerTest(ProgramTest):
     def test_memory_limit_by_option(self):
         if program.SANITIZED:
             self.skipTest("a sanitizer reserves more memory than any limit")
-        self.write("mine.json", case_file(group("worker", [[8], [1 << 26], [16]])))
+        # The tensors of two bytes an element fit, and those of the reference, of eight, do not.
+        sums = {"group": "worker", "ops": ["sum"], "dtypes": ["float16"],
+                "tensors": [{"name": "input", "shapes": [[8], [1 << 25], [16]]}]}
+        self.write("mine.json", case_file(sums))
         run = self.expect(1, "test", "--cases", "mine.json", "--jobs", "1", "--json", "--memory-limit", "0.25GiB")
         self.assertEqual(run.json["counts"]["passed"], 2, str(run))
         [fault] = run.json["not_passed"]
-        self.assertRegex(fault["reason"], r"out of memory: 536870912 bytes for a tensor; .* \(limit 256\.0 MiB per "
+        self.assertRegex(fault["reason"], r"out of memory: 268435456 bytes for a tensor; .* \(limit 256\.0 MiB per "
                          r"worker, --memory-limit\)$")
+
+    def test_a_case_whose_tensors_exceed_the_memory_is_skipped(self):
+        self.write("mine.json", case_file(group("worker", [[8], [1 << 26], [16]])))
+        command = ("test", "--cases", "mine.json", "--jobs", "2", "--json", "--memory-limit", "2G")
+        run = self.expect(0, *command)
+        self.assertEqual((run.json["counts"]["passed"], run.json["counts"]["skipped"]), (2, 1), str(run))
+        _, results = self.journal()
+        [skipped] = [r for r in results if r["verdict"] == "skipped"]
+        self.assertEqual((skipped["case"], skipped["reason"]), (
+            "ops/worker.add.1", "its tensors need 3.5 GiB of memory at one time, and a worker may take 2.0 GiB; try a "
+            "machine with more, --memory-limit, or --checks none"))
+        self.assertEqual(self.expect(0, *command, "--checks", "none").json["counts"]["passed"], 3)
 
     def test_bad_memory_limits(self):
         for text in ("4X", "G", "-1G", "nan", "4 G", "1e30G"):
@@ -239,14 +254,14 @@ class WorkerTest(ProgramTest):
     def test_memory_limit(self):
         if program.SANITIZED:
             self.skipTest("a sanitizer reserves more address space than any limit")
-        limit = 4 << 30
-        self.write("mine.json", case_file(group("worker", [[8], [1 << 30], [16]])))
+        limit = 3 << 30
+        self.write("mine.json", case_file(group("worker", [[8], [1 << 26], [16]])))
         run = self.expect(1, "test", "--cases", "mine.json", "--jobs", "2", "--json",
                           preexec=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
         self.assertEqual(run.json["counts"]["passed"], 2, str(run))
         [fault] = run.json["not_passed"]
         self.assertEqual(fault["case"], "ops/worker.add.1")
-        self.assertIn("out of memory: 8589934592 bytes", fault["reason"])
+        self.assertIn("out of memory: 536879104 bytes", fault["reason"])
 
     def test_exception_does_not_affect_the_other_workers(self):
         # Only copies of a shape of this rank are so large. The other worker runs a long case meanwhile.
