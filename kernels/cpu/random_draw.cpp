@@ -180,7 +180,23 @@ diopiError_t multinomial(diopiContextHandle_t ctx, std::string_view op, diopiTen
     return sequence.advance(generator, 2 * rows * each);
 }
 
-/// Fisher and Yates: from the last element on, each changes places with one that is not behind it.
+/// Fisher and Yates: from the last element on, each changes places with one that is not behind it. The places of a
+/// block are known before its first exchange, so that the elements there are read ahead.
+void shuffle(int64_t* at, int64_t n, const Sequence& sequence) {
+    constexpr int64_t kBlock = 512;
+    uint32_t words[2 * kBlock];
+    int64_t places[kBlock];
+    for (int64_t begin = (n - 1) / kBlock * kBlock; begin >= 0; begin -= kBlock) {
+        const int64_t count = std::min(kBlock, n - begin);
+        word_block(sequence.seed, sequence.offset, 2 * begin, {words, static_cast<size_t>(2 * count)});
+        for (int64_t i = 0; i < count; ++i) {
+            places[i] = static_cast<int64_t>(number_below(static_cast<uint64_t>(begin + i) + 1, words + 2 * i));
+            __builtin_prefetch(at + places[i], 1);
+        }
+        for (int64_t i = count; i-- > 0;) std::swap(at[begin + i], at[places[i]]);
+    }
+}
+
 diopiError_t randperm(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out, int64_t n,
                       diopiGeneratorHandle_t generator) {
     const View y = view(out);
@@ -188,18 +204,16 @@ diopiError_t randperm(diopiContextHandle_t ctx, std::string_view op, diopiTensor
     if (is_complex(y.dtype)) return unsupported(op, "out", y.dtype, "a real dtype");
     diopiError_t error = check_shape(op, "out", y, Shape{n});
     if (error == diopiSuccess) error = check_target(op, "out", y, generator);
-    View order;
-    if (error == diopiSuccess) error = require(ctx, y.shape, Dtype::int64, order);
     if (error != diopiSuccess || n == 0) return error;
+    View order = y;
+    const bool is_own = y.dtype == Dtype::int64 && y.is_contiguous();
+    if (!is_own) error = require(ctx, y.shape, Dtype::int64, order);
+    if (error != diopiSuccess) return error;
     const Sequence sequence = Sequence::of(generator);
     auto* at = order.as<int64_t>();
     std::iota(at, at + n, int64_t{0});
-    std::vector<uint32_t> words(static_cast<size_t>(2 * n));
-    word_block(sequence.seed, sequence.offset, 0, std::span(words));
-    for (int64_t i = n; i-- > 1;) {
-        std::swap(at[i], at[number_below(static_cast<uint64_t>(i) + 1, words.data() + 2 * i)]);
-    }
-    copy(order, y);
+    shuffle(at, n, sequence);
+    if (!is_own) copy(order, y);
     return sequence.advance(generator, 2 * n);
 }
 

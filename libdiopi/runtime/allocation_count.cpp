@@ -4,6 +4,8 @@
 
 #include <cstddef>
 
+#include "runtime/arena.hpp"
+
 #ifdef __SANITIZE_ADDRESS__
 /// The sanitizer's library has this function; GCC has no header for it.
 extern "C" std::size_t __sanitizer_get_current_allocated_bytes();
@@ -22,7 +24,7 @@ void offer_allocation_counter(const AllocationCounter& counter) { offered = &cou
 
 void count_allocations() {
     if (offered == nullptr) return;
-    offered->start();
+    offered->start(give_back_freed_blocks);
     is_running = true;
 }
 

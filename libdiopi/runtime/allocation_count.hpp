@@ -7,7 +7,8 @@ namespace diopi {
 
 /// The counter of a program that defines malloc itself. apps/diopi/counted_malloc.cpp has one.
 struct AllocationCounter {
-    void (*start)();
+    /// From now on a request that finds no memory is tried again where give_back() returns true.
+    void (*start)(bool (*give_back)());
     int64_t (*bytes)();  ///< bytes given out since the start, less those that were freed since
 };
 

@@ -49,6 +49,14 @@ void Arena::trim(size_t kept) {
     most_ = used_ + kept_size_;
 }
 
+bool Arena::give_back() {
+    // The C allocator asks when it has no memory, perhaps for the arena itself.
+    const std::unique_lock lock(mutex_, std::try_to_lock);
+    if (!lock.owns_lock() || kept_size_ == 0) return false;
+    release(kept_size_);
+    return true;
+}
+
 size_t Arena::used_bytes() const {
     const std::lock_guard lock(mutex_);
     return used_;

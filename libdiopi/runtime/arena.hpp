@@ -28,6 +28,8 @@ class Arena {
     void free(void* memory, size_t nbytes);
     /// Returns kept pages to the kernel until at most `kept` bytes are left.
     void trim(size_t kept);
+    /// Returns all of them; false where there are none, or where the arena is at work.
+    bool give_back();
 
     [[nodiscard]] size_t used_bytes() const;  ///< whole pages
     [[nodiscard]] size_t kept_bytes() const;
@@ -50,7 +52,9 @@ class Arena {
 
 /// From now on cpu_device() takes blocks of 1 MiB and more from an arena.
 void keep_freed_blocks();
-/// Gives back the kept pages that a case of usual size does not need.
+/// Gives back the kept pages that a worker should not hold from one case to the next.
 void trim_freed_blocks();
+/// Gives back all kept pages; false where there are none.
+bool give_back_freed_blocks();
 
 }  // namespace diopi

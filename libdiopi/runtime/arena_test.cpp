@@ -141,6 +141,18 @@ TEST_CASE("an arena that is to keep a part of a page keeps whole pages") {
     }
 }
 
+TEST_CASE("an arena gives all kept pages back, once") {
+    Arena arena;
+    void* memory = arena.allocate(8 * kMiB);
+    REQUIRE(memory != nullptr);
+    CHECK_FALSE(arena.give_back());
+    arena.free(memory, 8 * kMiB);
+    CHECK(arena.kept_bytes() == 8 * kMiB);
+    CHECK(arena.give_back());
+    CHECK(arena.kept_bytes() == 0);
+    CHECK_FALSE(arena.give_back());
+}
+
 TEST_CASE("without memory there is no block") {
     Arena arena;
     CHECK(arena.allocate(size_t{1} << 60) == nullptr);

@@ -21,9 +21,10 @@ constexpr size_t kAlignment = 64;
 constexpr size_t kLazyBytes = size_t{4} << 30;
 /// Blocks of this size and more come from the arena, where freed pages are kept.
 constexpr size_t kArenaBytes = size_t{1} << 20;
-/// Freed pages that are kept from one case to the next: so many bytes, and this part of the process's limit, for the
-/// memory that a library may use itself must not depend much on the cases before.
-constexpr size_t kMostKept = size_t{4} << 30, kKeptPart = 3;
+/// Freed pages that are kept from one case to the next: this share of the process's limit, or so many bytes without
+/// one. The C allocator gets them back where it has no other memory; what a library maps itself must have room.
+constexpr double kKeptShare = 0.75;
+constexpr size_t kMostKept = size_t{4} << 30;
 
 Error out_of_memory(size_t nbytes) {
     return failed("out of memory: " + std::to_string(nbytes) +
@@ -63,11 +64,13 @@ class CpuDevice final : public Device {
         return std::shared_ptr<void>(memory, std::free);
     }
 
+    bool give_back_blocks() { return arena_.give_back(); }
     void keep_blocks() { keeps_blocks_ = true; }
     void trim_blocks() {
         rlimit limit = {};
         getrlimit(RLIMIT_DATA, &limit);
-        arena_.trim(std::min<size_t>(kMostKept, limit.rlim_cur / kKeptPart));
+        const double share = kKeptShare * static_cast<double>(limit.rlim_cur);
+        arena_.trim(limit.rlim_cur == RLIM_INFINITY ? kMostKept : static_cast<size_t>(share));
     }
 
     Result<std::shared_ptr<void>> from_arena(size_t nbytes) {
@@ -77,9 +80,12 @@ class CpuDevice final : public Device {
     }
 
     /// Memory whose pages are allocated at their first use.
-    static Result<std::shared_ptr<void>> map(size_t nbytes) {
-        void* memory =
-            mmap(nullptr, nbytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    Result<std::shared_ptr<void>> map(size_t nbytes) {
+        const auto mapped = [nbytes] {
+            return mmap(nullptr, nbytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        };
+        void* memory = mapped();
+        if (memory == MAP_FAILED && arena_.give_back()) memory = mapped();
         if (memory == MAP_FAILED) return out_of_memory(nbytes);
         return std::shared_ptr<void>(memory, [nbytes](void* p) { munmap(p, nbytes); });
     }
@@ -127,5 +133,7 @@ void keep_freed_blocks() {
 }
 
 void trim_freed_blocks() { the_cpu().trim_blocks(); }
+
+bool give_back_freed_blocks() { return the_cpu().give_back_blocks(); }
 
 }  // namespace diopi

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "core/philox.hpp"
+#include "runtime/arena.hpp"
 
 namespace diopi {
 
@@ -95,6 +96,17 @@ class SignalText {
     size_t at_ = 0;
 };
 
+/// Pages of `inner` bytes between two protected ones; null where there is no memory.
+std::byte* map_between_pages(size_t inner, size_t page) {
+    const size_t whole = inner + 2 * page;
+    void* mapped = mmap(nullptr, whole, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (mapped == MAP_FAILED) return nullptr;
+    auto* low = static_cast<std::byte*>(mapped);
+    if (mprotect(low + page, inner, PROT_READ | PROT_WRITE) == 0) return low;
+    munmap(mapped, whole);
+    return nullptr;
+}
+
 }  // namespace
 
 Status GuardedDevice::fill(std::byte* guard, size_t nbytes) {
@@ -126,10 +138,9 @@ Result<std::shared_ptr<void>> GuardedDevice::allocate_paged(size_t nbytes, Block
     const size_t padded = round_up(nbytes, kEndAlignment);
     const size_t inner = round_up(padded, page);
     const size_t whole = inner + 2 * page;
-    void* mapped = mmap(nullptr, whole, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    auto* low = static_cast<std::byte*>(mapped);
-    if (mapped == MAP_FAILED || mprotect(low + page, inner, PROT_READ | PROT_WRITE) != 0) {
-        if (mapped != MAP_FAILED) munmap(mapped, whole);
+    std::byte* low = map_between_pages(inner, page);
+    if (low == nullptr && give_back_freed_blocks()) low = map_between_pages(inner, page);
+    if (low == nullptr) {
         return failed("out of memory: " + std::to_string(nbytes) +
                       " bytes between protected pages; try --checks all, which guards without them");
     }

@@ -69,6 +69,15 @@ void flood(int fd) {
     }
 }
 
+/// A library that needs much memory for a while.
+void need_memory() {
+    constexpr std::size_t kBytes = std::size_t{600} << 20;
+    void* memory = std::malloc(kBytes);
+    if (memory == nullptr) std::abort();
+    std::memset(memory, 1, kBytes);
+    std::free(memory);
+}
+
 void fill_memory() {
     constexpr std::size_t kBlock = 8 << 20;
     while (void* memory = std::malloc(kBlock)) std::memset(memory, 1, kBlock);
@@ -174,6 +183,7 @@ constexpr Fault kFaults[] = {
     {"floodout", [] { flood(STDOUT_FILENO); }},
     {"hog", [] { fill_memory(), std::abort(); }},
     {"hognew", fill_memory_by_new},
+    {"need", need_memory},
     {"hang", loop},
     {"deaf", [] { block_signals(), loop(); }},
     {"deadlock", [] { block_signals(), sleep_for_ever(); }},

@@ -174,6 +174,15 @@ class WorkerTest(ProgramTest):
                 self.expect_only_faulty(run, "crashed", "out of memory: SIGABRT (Aborted)", repeat=" --memory-limit 512M")
                 self.assertIn("(limit 512.0 MiB per worker, --memory-limit)", run.json["not_passed"][0]["reason"])
 
+    def test_a_library_gets_the_memory_that_is_kept_from_the_case_before(self):
+        # The longest case is first, and its tensors take three quarters of the limit.
+        self.write("mine.json", case_file(group("worker", [[FAULTY], [14 << 20]])))
+        run = self.expect(0, "test", "--cases", "mine.json", "--jobs", "1", "--json", "--memory-limit", "1G",
+                          faults=f"need@{allocated(FAULTY)}")
+        self.assertEqual(run.json["counts"]["passed"], 2, str(run))
+        _, results = self.journal()
+        self.assertEqual([r["case"] for r in results], ["ops/worker.add.1", "ops/worker.add.0"])
+
     def test_the_kernel_kills_a_worker_for_its_memory(self):
         with memory_group(400 << 20) as enter:
             run = self.run_with("hog", "--memory-limit", "0", preexec=enter)
@@ -195,13 +204,13 @@ class WorkerTest(ProgramTest):
 
     def test_a_case_whose_tensors_exceed_the_memory_is_skipped(self):
         self.write("mine.json", case_file(group("worker", [[8], [1 << 26], [16]])))
-        command = ("test", "--cases", "mine.json", "--jobs", "2", "--json", "--memory-limit", "2G")
+        command = ("test", "--cases", "mine.json", "--jobs", "2", "--json", "--memory-limit", "2.5G")
         run = self.expect(0, *command)
         self.assertEqual((run.json["counts"]["passed"], run.json["counts"]["skipped"]), (2, 1), str(run))
         _, results = self.journal()
         [skipped] = [r for r in results if r["verdict"] == "skipped"]
         self.assertEqual((skipped["case"], skipped["reason"]), (
-            "ops/worker.add.1", "its tensors need 3.5 GiB of memory at one time, and a worker may take 2.0 GiB; try a "
+            "ops/worker.add.1", "its tensors need 3.5 GiB of memory at one time, and a worker may take 2.5 GiB; try a "
             "machine with more, --memory-limit, or --checks none"))
         self.assertEqual(self.expect(0, *command, "--checks", "none").json["counts"]["passed"], 3)
 
