@@ -16,6 +16,8 @@ namespace {
 constexpr size_t kMost = 3;
 using Extent = std::array<int64_t, kMost>;
 
+int64_t area_of(const Extent& sides) { return sides[0] * sides[1] * sides[2]; }
+
 /// The images in both sizes.
 struct Resizing {
     int64_t planes = 0;
@@ -93,24 +95,25 @@ SideTaps<T> smooth_taps(const Resizing& r, bool align_corners, const char* mode)
     return taps;
 }
 
-/// Calls visit(element of the resized image, element of the other one, weight).
+/// The part of a window in one row of a plane: its weight, and the row's first element.
+template <class T>
+struct TapRow {
+    T weight;
+    int64_t at;
+};
+
+/// Calls visit(element of the resized plane, rows of its window in the other one, taps along each row).
 template <class T, class Visit>
-void for_each_tap(const Resizing& r, const SideTaps<T>& taps, Visit&& visit) {
+void for_each_window(const Resizing& r, const SideTaps<T>& taps, Visit&& visit) {
+    std::vector<TapRow<T>> rows;
     int64_t to = 0;
-    for (int64_t plane = 0; plane < r.planes; ++plane) {
-        for (const Taps<T>& deep : taps[0]) {
-            for (const Taps<T>& down : taps[1]) {
-                for (const Taps<T>& along : taps[2]) {
-                    for (const Tap<T>& z : deep) {
-                        for (const Tap<T>& y : down) {
-                            const T weight = z.weight * y.weight;
-                            const int64_t row = ((plane * r.in[0] + z.at) * r.in[1] + y.at) * r.in[2];
-                            for (const Tap<T>& x : along) visit(to, row + x.at, weight * x.weight);
-                        }
-                    }
-                    ++to;
-                }
+    for (const Taps<T>& deep : taps[0]) {
+        for (const Taps<T>& down : taps[1]) {
+            rows.clear();
+            for (const Tap<T>& z : deep) {
+                for (const Tap<T>& y : down) rows.push_back({z.weight * y.weight, (z.at * r.in[1] + y.at) * r.in[2]});
             }
+            for (const Taps<T>& along : taps[2]) visit(to++, rows, along);
         }
     }
 }
@@ -121,10 +124,16 @@ void resize(diopiTensorHandle_t out, diopiConstTensorHandle_t input, diopiSize_t
     WriteOnly<T> y(out, "out");
     const Resizing r(x.shape(), y.shape(), size);
     const SideTaps<T> taps = taps_of(r);
-    std::vector<Sum<T>> sums(static_cast<size_t>(y.numel()));
-    for_each_tap<T>(r, taps,
-                    [&](int64_t to, int64_t from, const T& w) { sums[static_cast<size_t>(to)] += w * x[from]; });
-    for (int64_t i = 0; i < y.numel(); ++i) y[i] = sums[static_cast<size_t>(i)].value();
+    for (int64_t plane = 0; plane < r.planes; ++plane) {
+        const int64_t from = plane * area_of(r.in), to = plane * area_of(r.out);
+        for_each_window<T>(r, taps, [&](int64_t i, const std::vector<TapRow<T>>& rows, const Taps<T>& along) {
+            Sum<T> sum;
+            for (const TapRow<T>& row : rows) {
+                for (const Tap<T>& tap : along) sum += row.weight * tap.weight * x[from + row.at + tap.at];
+            }
+            y[to + i] = sum.value();
+        });
+    }
     y.store();
 }
 
@@ -136,10 +145,19 @@ void resize_backward(diopiTensorHandle_t grad_input, diopiConstTensorHandle_t gr
     require_shape("grad_input", gx.shape(), list_of(in_size));
     const Resizing r(gx.shape(), g.shape(), out_size);
     const SideTaps<T> taps = taps_of(r);
-    std::vector<Sum<T>> sums(static_cast<size_t>(gx.numel()));
-    for_each_tap<T>(r, taps,
-                    [&](int64_t from, int64_t to, const T& w) { sums[static_cast<size_t>(to)] += w * g[from]; });
-    for (int64_t i = 0; i < gx.numel(); ++i) gx[i] = sums[static_cast<size_t>(i)].value();
+    std::vector<Sum<T>> sums(static_cast<size_t>(area_of(r.in)));
+    for (int64_t plane = 0; plane < r.planes; ++plane) {
+        const int64_t from = plane * area_of(r.out), to = plane * area_of(r.in);
+        std::ranges::fill(sums, Sum<T>());
+        for_each_window<T>(r, taps, [&](int64_t i, const std::vector<TapRow<T>>& rows, const Taps<T>& along) {
+            for (const TapRow<T>& row : rows) {
+                for (const Tap<T>& tap : along) {
+                    sums[static_cast<size_t>(row.at + tap.at)] += row.weight * tap.weight * g[from + i];
+                }
+            }
+        });
+        for (int64_t i = 0; i < area_of(r.in); ++i) gx[to + i] = sums[static_cast<size_t>(i)].value();
+    }
     gx.store();
 }
 
