@@ -98,6 +98,9 @@ void add_mask(diopiConstTensorHandle_t mask, ShapeView shape, size_t dim, std::v
     require_shape("a mask", is.shape(), shape.subspan(dim, rank));
     const Shape strides = contiguous_strides(is.shape());
     std::vector<DimIndex> found(rank);
+    size_t count = 0;
+    for (int64_t k = 0; k < is.numel(); ++k) count += is[k] != 0 ? 1 : 0;
+    for (DimIndex& each : found) each.numbers.reserve(count);
     for (int64_t k = 0; k < is.numel(); ++k) {
         if (is[k] == 0) continue;
         for (size_t d = 0; d < rank; ++d) found[d].numbers.push_back(k / strides[d] % is.shape()[d]);
@@ -131,7 +134,10 @@ std::vector<DimIndex> indices_of(ShapeView shape, std::span<const diopiConstTens
 }
 
 /// The sums of offsets, one of each list, the last list being the innermost.
-std::vector<int64_t> outer_sums(const std::vector<int64_t>& a, const std::vector<int64_t>& b) {
+std::vector<int64_t> outer_sums(std::vector<int64_t> a, std::vector<int64_t> b) {
+    const std::vector<int64_t> zero{0};
+    if (a == zero) return b;
+    if (b == zero) return a;
     std::vector<int64_t> sums;
     sums.reserve(a.size() * b.size());
     for (const int64_t x : a) {
@@ -173,7 +179,7 @@ Places places_by_tensors(ShapeView shape, std::span<const diopiConstTensorHandle
     }
     places.shape.insert(places.shape.end(), wide.begin(), wide.end());
     places.shape.insert(places.shape.end(), tail.begin(), tail.end());
-    places.at = outer_sums(outer_sums(before, indexed), behind);
+    places.at = outer_sums(outer_sums(std::move(before), std::move(indexed)), std::move(behind));
     return places;
 }
 

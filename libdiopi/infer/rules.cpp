@@ -57,6 +57,10 @@ Result<Shape> leading_shape(const Call& call) {
 std::optional<int64_t> count_true(const Tensor& tensor) {
     if (tensor.numel() == 0) return 0;
     if (tensor.data() == nullptr || tensor.storage.device != diopi_host) return std::nullopt;
+    if (tensor.dtype == Dtype::boolean && tensor.is_contiguous()) {
+        const auto* bytes = tensor.data_as<uint8_t>();
+        return std::count_if(bytes, bytes + tensor.numel(), [](uint8_t byte) { return byte != 0; });
+    }
     const size_t size = size_of(tensor.dtype), part = size_of(component_of(tensor.dtype));
     const bool has_sign = is_floating(component_of(tensor.dtype));  // -0 is 0
     const uint64_t mask = ~uint64_t{0} >> (has_sign ? 65 - 8 * part : 0);
