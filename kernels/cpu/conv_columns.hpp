@@ -1,4 +1,4 @@
-/// The windows of one image's group of channels as columns. Plain layouts.
+/// The windows of some channels of one image as columns. Plain layouts.
 #pragma once
 
 #include <algorithm>
@@ -33,10 +33,10 @@ void for_each_row(const ConvShape& shape, Visit&& visit) {
     }
 }
 
-/// columns[(channel, kernel element)][output pixel] of one group of one image.
+/// columns[(channel, kernel element)][output pixel] of `channels` channels, from that of `image` on.
 template <class T>
-void image_to_columns(const ConvShape& shape, const T* image, T* columns) {
-    parallel_for(shape.group_in(), shape.window.taps() * shape.out_area(), [&](int64_t first, int64_t last) {
+void image_to_columns(const ConvShape& shape, int64_t channels, const T* image, T* columns) {
+    parallel_for(channels, shape.window.taps() * shape.out_area(), [&](int64_t first, int64_t last) {
         for (int64_t channel = first; channel < last; ++channel) {
             const T* plane = image + channel * shape.area();
             T* to = columns + channel * shape.window.taps() * shape.out_area();
@@ -53,8 +53,8 @@ void image_to_columns(const ConvShape& shape, const T* image, T* columns) {
 
 /// The adjoint of image_to_columns.
 template <class T>
-void columns_to_image(const ConvShape& shape, const T* columns, T* image) {
-    parallel_for(shape.group_in(), shape.window.taps() * shape.out_area(), [&](int64_t first, int64_t last) {
+void columns_to_image(const ConvShape& shape, int64_t channels, const T* columns, T* image) {
+    parallel_for(channels, shape.window.taps() * shape.out_area(), [&](int64_t first, int64_t last) {
         for (int64_t channel = first; channel < last; ++channel) {
             T* plane = image + channel * shape.area();
             const T* from = columns + channel * shape.window.taps() * shape.out_area();

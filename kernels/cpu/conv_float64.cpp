@@ -16,6 +16,17 @@ namespace {
 /// empty.
 constexpr int64_t kNarrowGroup = 4;
 
+/// The columns of some channels are made at a time, so that they stay in a cache.
+constexpr int64_t kColumnBytes = int64_t{2} << 20;
+
+/// So many: their columns have more rows than the output has channels, which each product reads and writes.
+int64_t channels_at_a_time(const ConvShape& shape) {
+    const int64_t taps = shape.window.taps(), bytes = taps * shape.out_area() * static_cast<int64_t>(sizeof(double));
+    const int64_t least = (2 * shape.group_out() + taps - 1) / taps;
+    return std::clamp<int64_t>(std::max(kColumnBytes / std::max<int64_t>(bytes, 1), least), 1,
+                               std::max<int64_t>(shape.group_in(), 1));
+}
+
 bool by_rows(const ConvShape& shape) { return shape.group_out() < kNarrowGroup; }
 
 /// Calls body(input plane, output plane, kernel plane, whether it is the first pair for that input, output) for each
@@ -105,10 +116,23 @@ void for_each_group(const ConvShape& shape, Body&& body) {
     }
 }
 
+/// Calls body(first channel, channels, their first row of the unfolded columns, rows) for the channels of a group. A
+/// pointwise convolution needs no columns, and takes all of them at once.
+template <class Body>
+void for_each_block(const ConvShape& shape, Body&& body) {
+    const int64_t taps = shape.window.taps(),
+                  step = shape.is_pointwise() ? shape.group_in() : channels_at_a_time(shape);
+    for (int64_t first = 0; first < shape.group_in(); first += step) {
+        const int64_t channels = std::min(step, shape.group_in() - first);
+        body(first, channels, first * taps, channels * taps);
+    }
+}
+
 }  // namespace
 
 int64_t conv_workspace(const ConvShape& shape) {
-    return by_rows(shape) || shape.is_pointwise() ? 0 : shape.depth() * shape.out_area();
+    if (by_rows(shape) || shape.is_pointwise()) return 0;
+    return channels_at_a_time(shape) * shape.window.taps() * shape.out_area();
 }
 
 void conv_forward(const ConvShape& shape, const double* input, const double* weight, const double* bias, double* out,
@@ -119,13 +143,15 @@ void conv_forward(const ConvShape& shape, const double* input, const double* wei
     }
     if (by_rows(shape)) return forward_by_rows(shape, input, weight, out);
     for_each_group(shape, [&](Planes planes) {
-        const double* columns = input + planes.input;
-        if (!shape.is_pointwise()) {
-            image_to_columns(shape, columns, workspace);
-            columns = workspace;
-        }
-        gemm(shape.group_out(), area, shape.depth(), {weight + planes.kernel, shape.depth(), 1}, {columns, area, 1},
-             out + planes.output, area, true);
+        for_each_block(shape, [&](int64_t first, int64_t channels, int64_t row, int64_t rows) {
+            const double* columns = input + planes.input + first * shape.area();
+            if (!shape.is_pointwise()) {
+                image_to_columns(shape, channels, columns, workspace);
+                columns = workspace;
+            }
+            gemm(shape.group_out(), area, rows, {weight + planes.kernel + row, shape.depth(), 1}, {columns, area, 1},
+                 out + planes.output, area, true);
+        });
     });
 }
 
@@ -134,10 +160,13 @@ void conv_backward_input(const ConvShape& shape, const double* grad_out, const d
     if (by_rows(shape)) return input_by_rows(shape, grad_out, weight, grad_input);
     const int64_t area = shape.out_area();
     for_each_group(shape, [&](Planes planes) {
-        double* columns = shape.is_pointwise() ? grad_input + planes.input : workspace;
-        gemm(shape.depth(), area, shape.group_out(), {weight + planes.kernel, 1, shape.depth()},
-             {grad_out + planes.output, area, 1}, columns, area, false);
-        if (!shape.is_pointwise()) columns_to_image(shape, columns, grad_input + planes.input);
+        for_each_block(shape, [&](int64_t first, int64_t channels, int64_t row, int64_t rows) {
+            double* image = grad_input + planes.input + first * shape.area();
+            double* columns = shape.is_pointwise() ? image : workspace;
+            gemm(rows, area, shape.group_out(), {weight + planes.kernel + row, 1, shape.depth()},
+                 {grad_out + planes.output, area, 1}, columns, area, false);
+            if (!shape.is_pointwise()) columns_to_image(shape, channels, columns, image);
+        });
     });
 }
 
@@ -147,13 +176,15 @@ void conv_backward_weight(const ConvShape& shape, const double* grad_out, const 
     std::fill_n(grad_weight, shape.out_channels * shape.depth(), 0.0);
     if (by_rows(shape)) return weight_by_rows(shape, grad_out, input, grad_weight);
     for_each_group(shape, [&](Planes planes) {
-        const double* columns = input + planes.input;
-        if (!shape.is_pointwise()) {
-            image_to_columns(shape, columns, workspace);
-            columns = workspace;
-        }
-        gemm(shape.group_out(), shape.depth(), area, {grad_out + planes.output, area, 1}, {columns, 1, area},
-             grad_weight + planes.kernel, shape.depth(), true);
+        for_each_block(shape, [&](int64_t first, int64_t channels, int64_t row, int64_t rows) {
+            const double* columns = input + planes.input + first * shape.area();
+            if (!shape.is_pointwise()) {
+                image_to_columns(shape, channels, columns, workspace);
+                columns = workspace;
+            }
+            gemm(shape.group_out(), rows, area, {grad_out + planes.output, area, 1}, {columns, 1, area},
+                 grad_weight + planes.kernel + row, shape.depth(), true);
+        });
     });
 }
 

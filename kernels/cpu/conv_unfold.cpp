@@ -40,7 +40,7 @@ diopiError_t unfold_images(diopiContextHandle_t ctx, const ConvShape& shape, con
     const auto* x = staging.in<T>(images);
     auto* y = staging.out<T>(out);
     if (staging.error() != diopiSuccess) return staging.error();
-    image_to_columns(shape, x, y);
+    image_to_columns(shape, shape.group_in(), x, y);
     return staging.finish();
 }
 
@@ -50,7 +50,7 @@ diopiError_t fold_images(diopiContextHandle_t ctx, const ConvShape& shape, const
     const auto* x = staging.in<T>(columns);
     auto* y = staging.out<T>(images);
     if (staging.error() != diopiSuccess) return staging.error();
-    columns_to_image(shape, x, y);
+    columns_to_image(shape, shape.group_in(), x, y);
     return staging.finish();
 }
 

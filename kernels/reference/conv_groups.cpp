@@ -11,8 +11,9 @@ namespace diopi::reference {
 
 namespace {
 
-/// The buffer of unfolded columns holds as many rows of an image's output as fit in these bytes.
-constexpr int64_t kColumnBytes = int64_t{32} << 20;
+/// The buffer of unfolded columns holds as many channels as fit in a cache, and as many rows of an image's output as
+/// fit in the larger number of bytes.
+constexpr int64_t kCacheBytes = int64_t{2} << 20, kColumnBytes = int64_t{32} << 20;
 /// Up to this many (input, output) channel pairs in a group the plain loops run.
 constexpr int64_t kDirectPairs = 4;
 
@@ -96,8 +97,18 @@ bool Geometry::is_pointwise() const {
     return stands_still(z) && stands_still(y) && stands_still(x);
 }
 
+/// Their columns have more rows than the output has channels, which each product reads and writes.
+int64_t Geometry::channels_per_tile() const {
+    if (is_pointwise()) return std::max<int64_t>(in_channels, 1);
+    const int64_t bytes = std::max<int64_t>(taps() * out_area() * static_cast<int64_t>(sizeof(double)), 1);
+    const int64_t least = (2 * out_channels + taps() - 1) / taps();
+    return std::clamp<int64_t>(std::max(kCacheBytes / bytes, least), 1, std::max<int64_t>(in_channels, 1));
+}
+
 int64_t Geometry::rows_per_tile() const {
-    const int64_t row_bytes = std::max<int64_t>(depth() * x.out * static_cast<int64_t>(sizeof(double)), 1);
+    if (is_pointwise()) return std::max<int64_t>(out_rows(), 1);
+    const int64_t depth = channels_per_tile() * taps();
+    const int64_t row_bytes = std::max<int64_t>(depth * x.out * static_cast<int64_t>(sizeof(double)), 1);
     return std::clamp<int64_t>(kColumnBytes / row_bytes, 1, std::max<int64_t>(out_rows(), 1));
 }
 
@@ -163,11 +174,11 @@ Geometry windows_of(int64_t channels, ShapeView image, diopiSize_t kernel, const
 namespace {
 
 /// Calls visit(first, positions) for each row of the unfolded columns: for each
-/// channel and tap the output rows in `rows`, x.out columns each. Positions are those along x that lie inside, `first`
-/// the offset in the image of the first one of them, -1 where there is none.
+/// of the channels and each tap the output rows in `rows`, x.out columns each. Positions are those along x that lie
+/// inside, `first` the offset in the image of the first one of them, -1 where there is none.
 template <class Visit>
-void for_each_column_row(const Geometry& g, Range rows, Visit&& visit) {
-    for (int64_t k = 0; k < g.depth(); ++k) {
+void for_each_column_row(const Geometry& g, Range channels, Range rows, Visit&& visit) {
+    for (int64_t k = channels.low * g.taps(); k < channels.high * g.taps(); ++k) {
         const int64_t j = k % g.x.kernel;
         const int64_t i = k / g.x.kernel % g.y.kernel;
         const int64_t h = k / (g.x.kernel * g.y.kernel) % g.z.kernel;
@@ -187,8 +198,8 @@ void for_each_column_row(const Geometry& g, Range rows, Visit&& visit) {
 
 }  // namespace
 
-void unfold(const Geometry& g, const double* image, Range rows, double* columns) {
-    for_each_column_row(g, rows, [&](int64_t first, Range x) {
+void unfold(const Geometry& g, const double* image, Range channels, Range rows, double* columns) {
+    for_each_column_row(g, channels, rows, [&](int64_t first, Range x) {
         std::fill_n(columns, first < 0 ? g.x.out : x.low, 0.0);
         if (first >= 0) {
             for (int64_t k = 0; k < x.high - x.low; ++k) columns[x.low + k] = image[first + k * g.x.stride];
@@ -198,8 +209,8 @@ void unfold(const Geometry& g, const double* image, Range rows, double* columns)
     });
 }
 
-void fold(const Geometry& g, const double* columns, Range rows, double* image) {
-    for_each_column_row(g, rows, [&](int64_t first, Range x) {
+void fold(const Geometry& g, const double* columns, Range channels, Range rows, double* image) {
+    for_each_column_row(g, channels, rows, [&](int64_t first, Range x) {
         for (int64_t k = 0; first >= 0 && k < x.high - x.low; ++k) image[first + k * g.x.stride] += columns[x.low + k];
         columns += g.x.out;
     });
@@ -230,17 +241,34 @@ void for_each_run(const Geometry& g, Visit&& visit) {
     }
 }
 
-/// Calls visit(rows, columns, pitch) tile by tile with the unfolded columns of one image's group.
+/// A part of the unfolded columns of one image's group: some channels, at some output rows.
+struct Tile {
+    Range channels, rows;
+    int64_t first;  ///< row of the columns
+    int64_t depth;  ///< rows
+    int64_t pitch;  ///< elements of a row
+};
+
+/// Calls visit(tile) for the whole columns.
 template <class Visit>
-void for_each_tile(const Geometry& g, const double* image, std::vector<double>& buffer, Visit&& visit) {
-    if (g.is_pointwise()) return visit(Range{0, g.out_rows()}, image, g.out_area());
-    const int64_t step = g.rows_per_tile();
-    buffer.resize(static_cast<size_t>(g.depth() * step * g.x.out));
-    for (int64_t low = 0; low < g.out_rows(); low += step) {
-        const Range rows{low, std::min(low + step, g.out_rows())};
-        unfold(g, image, rows, buffer.data());
-        visit(rows, buffer.data(), (rows.high - rows.low) * g.x.out);
+void for_each_tile(const Geometry& g, Visit&& visit) {
+    const int64_t channels = g.channels_per_tile(), rows = g.rows_per_tile();
+    for (int64_t low = 0; low < g.out_rows(); low += rows) {
+        const int64_t high = std::min(low + rows, g.out_rows());
+        // Without channels there is one product, of no terms.
+        for (int64_t c = 0; c == 0 || c < g.in_channels; c += channels) {
+            const Range some{c, std::min(c + channels, g.in_channels)};
+            visit(Tile{some, {low, high}, c * g.taps(), (some.high - some.low) * g.taps(), (high - low) * g.x.out});
+        }
     }
+}
+
+/// The elements of such a tile of an image.
+const double* columns_of(const Geometry& g, const double* image, const Tile& tile, std::vector<double>& buffer) {
+    if (g.is_pointwise()) return image;
+    buffer.resize(static_cast<size_t>(tile.depth * tile.pitch));
+    unfold(g, image, tile.channels, tile.rows, buffer.data());
+    return buffer.data();
 }
 
 }  // namespace
@@ -261,9 +289,10 @@ void forward_group(const Geometry& g, const double* image, const double* weight,
         });
         return;
     }
-    for_each_tile(g, image, buffer, [&](Range rows, const double* columns, int64_t pitch) {
-        multiply(g.out_channels, pitch, g.depth(), {weight, g.depth()}, {columns, pitch}, out + rows.low * g.x.out,
-                 g.out_area(), false);
+    for_each_tile(g, [&](const Tile& tile) {
+        multiply(g.out_channels, tile.pitch, tile.depth, {weight + tile.first, g.depth()},
+                 {columns_of(g, image, tile, buffer), tile.pitch}, out + tile.rows.low * g.x.out, g.out_area(),
+                 tile.first > 0);
     });
 }
 
@@ -278,9 +307,9 @@ void weight_group(const Geometry& g, const double* image, const double* grad, st
         });
         return;
     }
-    for_each_tile(g, image, buffer, [&](Range rows, const double* columns, int64_t pitch) {
-        multiply(g.out_channels, g.depth(), pitch, {grad + rows.low * g.x.out, g.out_area()}, {columns, pitch, true},
-                 grad_weight, g.depth(), true);
+    for_each_tile(g, [&](const Tile& tile) {
+        multiply(g.out_channels, tile.depth, tile.pitch, {grad + tile.rows.low * g.x.out, g.out_area()},
+                 {columns_of(g, image, tile, buffer), tile.pitch, true}, grad_weight + tile.first, g.depth(), true);
     });
 }
 
@@ -304,15 +333,12 @@ void input_group(const Geometry& g, const double* weight, const double* grad, st
                  g.in_area(), false);
         return;
     }
-    const int64_t step = g.rows_per_tile();
-    buffer.resize(static_cast<size_t>(g.depth() * step * g.x.out));
-    for (int64_t low = 0; low < g.out_rows(); low += step) {
-        const Range rows{low, std::min(low + step, g.out_rows())};
-        const int64_t pitch = (rows.high - rows.low) * g.x.out;
-        multiply(g.depth(), pitch, g.out_channels, {weight, g.depth(), true}, {grad + low * g.x.out, g.out_area()},
-                 buffer.data(), pitch, false);
-        fold(g, buffer.data(), rows, grad_image);
-    }
+    for_each_tile(g, [&](const Tile& tile) {
+        buffer.resize(static_cast<size_t>(tile.depth * tile.pitch));
+        multiply(tile.depth, tile.pitch, g.out_channels, {weight + tile.first, g.depth(), true},
+                 {grad + tile.rows.low * g.x.out, g.out_area()}, buffer.data(), tile.pitch, false);
+        fold(g, buffer.data(), tile.channels, tile.rows, grad_image);
+    });
 }
 
 void add_bias(const Operand<double>& bias, int64_t area, Output<double>& images) {

@@ -49,6 +49,8 @@ struct Geometry {
     [[nodiscard]] bool is_direct() const;
     /// A window of one element that does not move over padding: the input is its own unfolded form.
     [[nodiscard]] bool is_pointwise() const;
+    /// Sizes of the parts in which the columns are made.
+    [[nodiscard]] int64_t channels_per_tile() const;
     [[nodiscard]] int64_t rows_per_tile() const;
 };
 
@@ -68,11 +70,11 @@ struct ConvArguments {
 [[nodiscard]] Geometry windows_of(int64_t channels, ShapeView image, diopiSize_t kernel,
                                   const ConvArguments& arguments);
 
-/// columns[(channel, tap)][output position] = the image's element under that tap, 0 outside, for the output rows in
-/// `rows`.
-void unfold(const Geometry& g, const double* image, Range rows, double* columns);
+/// columns[(channel, tap)][output position] = the image's element under that tap, 0 outside, for the channels and the
+/// output rows in the ranges.
+void unfold(const Geometry& g, const double* image, Range channels, Range rows, double* columns);
 /// The adjoint of unfold: adds each column element to the image element that it came from.
-void fold(const Geometry& g, const double* columns, Range rows, double* image);
+void fold(const Geometry& g, const double* columns, Range channels, Range rows, double* image);
 
 /// out = weight * columns.
 void forward_group(const Geometry& g, const double* image, const double* weight, std::vector<double>& buffer,

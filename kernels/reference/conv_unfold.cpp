@@ -33,7 +33,7 @@ diopiError_t unfold_image(diopiContextHandle_t, std::string_view, diopiTensorHan
         require_image(2, x.shape());
         const Geometry g = image_windows(x.shape(), kernel_size, {stride, padding, dilation, 1});
         require_shape("out", y.shape(), columns_shape(x.shape(), g));
-        unfold(g, x.data(), {0, g.out_rows()}, y.data());
+        unfold(g, x.data(), {0, g.in_channels}, {0, g.out_rows()}, y.data());
         y.store();
     });
 }
@@ -49,7 +49,7 @@ diopiError_t fold_image(diopiContextHandle_t, std::string_view, diopiTensorHandl
         require_shape("output_size", y.shape().last(2), numbers_of(2, output_size, "output_size"));
         const Geometry g = image_windows(y.shape(), kernel_size, {stride, padding, dilation, 1});
         require_shape("input", x.shape(), columns_shape(y.shape(), g));
-        fold(g, x.data(), {0, g.out_rows()}, y.data());
+        fold(g, x.data(), {0, g.in_channels}, {0, g.out_rows()}, y.data());
         y.store();
     });
 }
