@@ -154,10 +154,21 @@ class Conformance {
         record(std::move(result));
     }
 
+    /// The case without the steps that the options leave out.
+    [[nodiscard]] Case steps_to_run(Case c) const {
+        const std::vector<std::string>& steps = options_.cases.steps;
+        const auto runs = [&](const char* step) {
+            return steps.empty() || std::ranges::find(steps, step) != steps.end();
+        };
+        c.inplace = c.inplace && runs("inplace");
+        c.backward = c.backward && runs("backward");
+        return c;
+    }
+
     /// Why the tensors of the case fit into no worker's memory; nullopt where they may.
     std::optional<std::string> too_large(size_t item) {
         const Backend& backend = *options_.cases.backend;
-        needed_[item] = memory_of(work_of(cases_[item], backend), backend, options_.cases.checks);
+        needed_[item] = memory_of(work_of(steps_to_run(cases_[item]), backend), backend, options_.cases.checks);
         if (most_memory_ == 0 || needed_[item] <= most_memory_) return std::nullopt;
         return "its tensors need " + memory_text(needed_[item]) + " of memory at one time, and a worker may take " +
                memory_text(most_memory_) + "; try a machine with more, --memory-limit, or --checks none";

@@ -214,6 +214,14 @@ class WorkerTest(ProgramTest):
             "machine with more, --memory-limit, or --checks none"))
         self.assertEqual(self.expect(0, *command, "--checks", "none").json["counts"]["passed"], 3)
 
+    def test_only_the_steps_that_run_need_memory(self):
+        sigmoid = {"group": "worker", "ops": ["sigmoid"], "dtypes": ["float64"],
+                   "tensors": [{"name": "input", "shapes": [[1 << 25]], "grad": True}]}
+        self.write("mine.json", case_file(sigmoid))
+        command = ("test", "--cases", "mine.json", "--json", "--memory-limit", "1.7G")
+        self.assertEqual(self.expect(0, *command).json["counts"]["skipped"], 1)
+        self.assertEqual(self.expect(0, *command, "--steps", "forward").json["counts"]["passed"], 1)
+
     def test_bad_memory_limits(self):
         for text in ("4X", "G", "-1G", "nan", "4 G", "1e30G"):
             with self.subTest(text=text):
