@@ -19,7 +19,8 @@ constexpr int64_t kNarrowGroup = 4;
 /// The columns of some channels are made at a time, so that they stay in a cache.
 constexpr int64_t kColumnBytes = int64_t{2} << 20;
 
-/// So many: their columns have more rows than the output has channels, which each product reads and writes.
+/// The number of these channels. Each product reads and writes the output, so its columns have at least twice as many
+/// rows as the output has channels.
 int64_t channels_at_a_time(const ConvShape& shape) {
     const int64_t taps = shape.window.taps(), bytes = taps * shape.out_area() * static_cast<int64_t>(sizeof(double));
     const int64_t least = (2 * shape.group_out() + taps - 1) / taps;

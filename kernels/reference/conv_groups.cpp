@@ -97,7 +97,8 @@ bool Geometry::is_pointwise() const {
     return stands_still(z) && stands_still(y) && stands_still(x);
 }
 
-/// Their columns have more rows than the output has channels, which each product reads and writes.
+/// Each product reads and writes the output, so its columns have at least twice as many rows as the output has
+/// channels.
 int64_t Geometry::channels_per_tile() const {
     if (is_pointwise()) return std::max<int64_t>(in_channels, 1);
     const int64_t bytes = std::max<int64_t>(taps() * out_area() * static_cast<int64_t>(sizeof(double)), 1);
