@@ -37,7 +37,7 @@ int64_t size_of(void* memory) {
     return memory == nullptr ? 0 : static_cast<int64_t>(malloc_usable_size(memory) + sizeof(size_t));
 }
 
-/// What allocate() gives; where that is nothing, what it gives after kept memory was given back.
+/// Calls allocate(). If there is no memory for it, returns kept memory to the system and calls it again.
 template <class Allocate>
 void* tried_twice(Allocate allocate) {
     void* memory = allocate();

@@ -165,8 +165,11 @@ std::vector<Worst> measure(const Function& function, const std::vector<const Bac
             if (!worst[k].error.empty()) continue;
             Call call = batch.call;
             const Outcome outcome = Chain(*backends[k]).run(call, context);
-            if (!outcome.ok()) worst[k].error = outcome.message;
-            judge_batch(batch, exact, format, worst[k]);
+            if (outcome.ok()) {
+                judge_batch(batch, exact, format, worst[k]);
+            } else {
+                worst[k].error = outcome.message;
+            }
         }
     }
     return worst;

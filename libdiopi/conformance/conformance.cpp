@@ -154,22 +154,22 @@ class Conformance {
         record(std::move(result));
     }
 
-    /// The case without the steps that the options leave out.
-    [[nodiscard]] Case steps_to_run(Case c) const {
+    /// The work of the case without the steps that the options leave out.
+    [[nodiscard]] CaseWork work_to_do(const Case& c) const {
+        const Backend& backend = *options_.cases.backend;
         const std::vector<std::string>& steps = options_.cases.steps;
-        const auto runs = [&](const char* step) {
-            return steps.empty() || std::ranges::find(steps, step) != steps.end();
-        };
-        c.inplace = c.inplace && runs("inplace");
-        c.backward = c.backward && runs("backward");
-        return c;
+        if (steps.empty()) return work_of(c, backend);
+        Case fewer = c;
+        fewer.inplace = c.inplace && std::ranges::find(steps, "inplace") != steps.end();
+        fewer.backward = c.backward && std::ranges::find(steps, "backward") != steps.end();
+        return work_of(fewer, backend);
     }
 
     /// Why the tensors of the case fit into no worker's memory; nullopt where they may.
     std::optional<std::string> too_large(size_t item) {
-        const Backend& backend = *options_.cases.backend;
-        needed_[item] = memory_of(work_of(steps_to_run(cases_[item]), backend), backend, options_.cases.checks);
-        if (most_memory_ == 0 || needed_[item] <= most_memory_) return std::nullopt;
+        if (most_memory_ == 0) return std::nullopt;
+        needed_[item] = memory_of(work_to_do(cases_[item]), *options_.cases.backend, options_.cases.checks);
+        if (needed_[item] <= most_memory_) return std::nullopt;
         return "its tensors need " + memory_text(needed_[item]) + " of memory at one time, and a worker may take " +
                memory_text(most_memory_) + "; try a machine with more, --memory-limit, or --checks none";
     }
@@ -323,7 +323,7 @@ class Conformance {
 RunWorkers workers_of(const ConformanceOptions& options) {
     PoolOptions pool = options.pool;
     pool.budget_s = options.budget_s;
-    return {pool, {options.cases, options.data, {}, {}}};
+    return {pool, {options.cases, options.data, {}}};
 }
 
 Status check_baselines(const std::vector<Case>& cases, const ConformanceOptions& options) {

@@ -14,9 +14,9 @@ namespace {
 
 constexpr int64_t kLeast = int64_t{64} << 20;
 constexpr int64_t kLeastShare = int64_t{1} << 30;
-int64_t g_limit = 0;
-
 constexpr std::string_view kUnits = "KMGT";
+
+int64_t g_limit = 0;
 
 /// The factor of "", "K", "KB", "KiB" and so on; 0 for anything else.
 double factor_of(std::string_view unit) {
