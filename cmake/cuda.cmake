@@ -4,11 +4,15 @@
 # compile them.
 include(${CMAKE_CURRENT_LIST_DIR}/cuda_driver.cmake)
 set(DIOPI_CUDA "AUTO" CACHE STRING
-    "Build the cuda backend: AUTO (where a CUDA toolkit and an NVIDIA driver are found), ON or OFF")
-set_property(CACHE DIOPI_CUDA PROPERTY STRINGS AUTO ON OFF)
+    "Build the cuda backend: AUTO (where a CUDA toolkit and an NVIDIA driver are found), ON, CHECK (quickly) or OFF")
+set_property(CACHE DIOPI_CUDA PROPERTY STRINGS AUTO ON CHECK OFF)
 set(DIOPI_CUDA_ARCHITECTURES "90-real;80-virtual" CACHE STRING "Architectures of the cuda kernels")
-if(NOT DIOPI_CUDA MATCHES "^(AUTO|ON|OFF)$")
-    message(FATAL_ERROR "DIOPI_CUDA=${DIOPI_CUDA}: it can be AUTO, ON or OFF")
+if(NOT DIOPI_CUDA MATCHES "^(AUTO|ON|CHECK|OFF)$")
+    message(FATAL_ERROR "DIOPI_CUDA=${DIOPI_CUDA}: it can be AUTO, ON, CHECK or OFF")
+endif()
+set(cuda_architectures ${DIOPI_CUDA_ARCHITECTURES})
+if(DIOPI_CUDA STREQUAL "CHECK")
+    set(cuda_architectures 80-virtual)
 endif()
 
 set(DIOPI_HAS_CUDA OFF)
@@ -29,16 +33,22 @@ if(DIOPI_HAS_CUDA)
         set(CMAKE_CUDA_COMPILER ${CUDAToolkit_NVCC_EXECUTABLE})
     endif()
     # CMake's test of the compiler must not use an architecture that newer toolkits no longer support.
-    set(CMAKE_CUDA_ARCHITECTURES ${DIOPI_CUDA_ARCHITECTURES})
+    set(CMAKE_CUDA_ARCHITECTURES ${cuda_architectures})
     enable_language(CUDA)
     # CMake 3.25 does not know nvcc's option for C++20.
     if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)
         set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION "-std=c++20")
         set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION "-std=c++20")
     endif()
-    message(STATUS "cuda backend: built with CUDA ${CUDAToolkit_VERSION} for ${DIOPI_CUDA_ARCHITECTURES}")
-elseif(DIOPI_CUDA STREQUAL "ON")
-    message(FATAL_ERROR "DIOPI_CUDA=ON, but no CUDA toolkit of version 12 or later with nvcc was found: put nvcc on "
+    set(DIOPI_CUDA_BUILD "built with CUDA ${CUDAToolkit_VERSION} for ${cuda_architectures}")
+    if(DIOPI_CUDA STREQUAL "CHECK")
+        # Optimisation is more than half of the time that the kernels take to compile.
+        set(CMAKE_CUDA_FLAGS_RELEASE "-O0 -Xcicc -O0 -DNDEBUG")
+        string(APPEND DIOPI_CUDA_BUILD " without optimisation (DIOPI_CUDA=CHECK)")
+    endif()
+    message(STATUS "cuda backend: ${DIOPI_CUDA_BUILD}")
+elseif(DIOPI_CUDA MATCHES "^(ON|CHECK)$")
+    message(FATAL_ERROR "DIOPI_CUDA=${DIOPI_CUDA}, but no CUDA toolkit of version 12 or later with nvcc was found: put nvcc on "
                         "the PATH, set CUDAToolkit_ROOT, or build without the cuda backend (DIOPI_CUDA=OFF)")
 elseif(NOT DIOPI_FUZZ)
     message(STATUS "cuda backend: not built: ${DIOPI_NO_CUDA_REASON}; DIOPI_CUDA=ON builds it wherever a toolkit is")
@@ -148,7 +158,7 @@ function(diopi_add_cuda target)
                      -Xcompiler=-Wall,-Wextra,-Werror,-ffp-contract=off)
     # The default takes one pass of nvcc's front end instead of two: machine code for sm_90 is made from the PTX for the
     # others.
-    if(DIOPI_CUDA_ARCHITECTURES STREQUAL "90-real;80-virtual")
+    if(cuda_architectures STREQUAL "90-real;80-virtual")
         set_target_properties(diopi_cuda_kernels PROPERTIES CUDA_ARCHITECTURES OFF)
         list(APPEND cuda_options "--generate-code=arch=compute_80,code=[compute_80,sm_90]")
     endif()
