@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <cstdlib>
 #include <limits>
+#include <vector>
+
+#include "kernels/reference/threads.hpp"
 
 namespace diopi::reference {
 
@@ -69,6 +72,9 @@ double at(const Matrix& x, int64_t i, int64_t j) {
     return x.transposed ? x.data[j * x.pitch + i] : x.data[i * x.pitch + j];
 }
 
+/// A product of at least so many terms is cut into parts of so many rows or columns, for the threads.
+constexpr int64_t kLeastTerms = int64_t{1} << 26, kPart = 1024;
+
 bool fits_int(int64_t x) { return x <= std::numeric_limits<int>::max(); }
 
 }  // namespace
@@ -106,9 +112,21 @@ void multiply(int64_t m, int64_t n, int64_t k, const Matrix& a, const Matrix& b,
         return multiply_plain(m, n, k, a, b, c, pitch);
     }
     const auto narrow = [](int64_t x) { return static_cast<int>(std::max<int64_t>(x, 1)); };
-    blas().dgemm(kRowMajor, a.transposed ? kTranspose : kNoTranspose, b.transposed ? kTranspose : kNoTranspose,
-                 narrow(m), narrow(n), narrow(k), 1.0, a.data, narrow(a.pitch), b.data, narrow(b.pitch),
-                 accumulate ? 1.0 : 0.0, c, narrow(pitch));
+    const auto part = [&](int64_t i, int64_t rows, int64_t j, int64_t columns) {
+        blas().dgemm(kRowMajor, a.transposed ? kTranspose : kNoTranspose, b.transposed ? kTranspose : kNoTranspose,
+                     narrow(rows), narrow(columns), narrow(k), 1.0, a.data + (a.transposed ? i : i * a.pitch),
+                     narrow(a.pitch), b.data + (b.transposed ? j * b.pitch : j), narrow(b.pitch),
+                     accumulate ? 1.0 : 0.0, c + i * pitch + j, narrow(pitch));
+    };
+    if (std::max(m, n) <= kPart || m * n < kLeastTerms / k) return part(0, m, 0, n);
+    for_each_in_threads((std::max(m, n) + kPart - 1) / kPart, [&](int64_t i, std::vector<double>&) {
+        const int64_t begin = i * kPart;
+        if (m > n) {
+            part(begin, std::min(kPart, m - begin), 0, n);
+        } else {
+            part(0, m, begin, std::min(kPart, n - begin));
+        }
+    });
 }
 
 std::string blas_description() { return blas().description; }

@@ -1,8 +1,6 @@
 /// Convolution: forward = weight * columns, where columns is the unfolded input (conv_groups.hpp).
 #include "kernels/reference/conv.hpp"
 
-#include <vector>
-
 #include "kernels/entries/entries.hpp"
 #include "kernels/reference/conv_groups.hpp"
 #include "kernels/reference/operators.hpp"
@@ -20,10 +18,7 @@ diopiError_t convolution(diopiContextHandle_t, std::string_view, size_t sides, d
         const Geometry g = geometry_of(sides, x.shape(), w.shape(), {stride, padding, dilation, groups});
         require_shape("out", y.shape(), g.result_shape);
         if (b) require_shape("bias", b.shape(), w.shape().first(1));
-        std::vector<double> buffer;
-        for_each_group(g, [&](int64_t at_input, int64_t at_weight, int64_t at_output) {
-            forward_group(g, x.data() + at_input, w.data() + at_weight, buffer, y.data() + at_output);
-        });
+        convolve(g, x.data(), w.data(), y.data());
         add_bias(b, g.out_area(), y);
         y.store();
     });
@@ -49,12 +44,8 @@ diopiError_t convolution_backward(diopiContextHandle_t, std::string_view, size_t
         if (gx) require_shape("grad_input", gx.shape(), x.shape());
         if (gw) require_shape("grad_weight", gw.shape(), w.shape());
         if (gb) require_shape("grad_bias", gb.shape(), w.shape().first(1));
-        std::vector<double> buffer;
-        for_each_group(g, [&](int64_t at_input, int64_t at_weight, int64_t at_output) {
-            const double* from = grad.data() + at_output;
-            if (gw) weight_group(g, x.data() + at_input, from, buffer, gw.data() + at_weight);
-            if (gx) input_group(g, w.data() + at_weight, from, buffer, gx.data() + at_input);
-        });
+        if (gw) add_weight_gradient(g, x.data(), grad.data(), gw.data());
+        if (gx) add_input_gradient(g, w.data(), grad.data(), gx.data());
         sum_planes(grad, g.out_area(), gb);
         gx.store();
         gw.store();

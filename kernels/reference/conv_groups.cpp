@@ -6,6 +6,7 @@
 #include "kernels/reference/blas.hpp"
 #include "kernels/reference/sides.hpp"
 #include "kernels/reference/sum.hpp"
+#include "kernels/reference/threads.hpp"
 
 namespace diopi::reference {
 
@@ -242,27 +243,79 @@ void for_each_run(const Geometry& g, Visit&& visit) {
     }
 }
 
-/// A part of the unfolded columns of one image's group: some channels, at some output rows.
-struct Tile {
-    Range channels, rows;
-    int64_t first;  ///< row of the columns
-    int64_t depth;  ///< rows
-    int64_t pitch;  ///< elements of a row
+void convolve_direct(const Geometry& g, const double* image, const double* weight, double* out) {
+    std::fill_n(out, g.out_channels * g.out_area(), 0.0);
+    for_each_run(g, [&](int64_t at_weight, int64_t at_out, int64_t at_in, int64_t n) {
+        const double factor = weight[at_weight];
+        double* __restrict to = out + at_out;
+        const double* __restrict from = image + at_in;
+        if (g.x.stride == 1) {
+            for (int64_t k = 0; k < n; ++k) to[k] += factor * from[k];
+        } else {
+            for (int64_t k = 0; k < n; ++k) to[k] += factor * from[k * g.x.stride];
+        }
+    });
+}
+
+void add_weight_gradient_direct(const Geometry& g, const double* image, const double* grad, double* grad_weight) {
+    for_each_run(g, [&](int64_t at_weight, int64_t at_out, int64_t at_in, int64_t n) {
+        const double* from = image + at_in;
+        const double* along = grad + at_out;
+        grad_weight[at_weight] +=
+            pairwise_sum<double>(n, [=, step = g.x.stride](int64_t k) { return along[k] * from[k * step]; });
+    });
+}
+
+void add_input_gradient_direct(const Geometry& g, const double* weight, const double* grad, double* grad_image) {
+    for_each_run(g, [&](int64_t at_weight, int64_t at_out, int64_t at_in, int64_t n) {
+        const double factor = weight[at_weight];
+        double* __restrict to = grad_image + at_in;
+        const double* __restrict from = grad + at_out;
+        if (g.x.stride == 1) {
+            for (int64_t k = 0; k < n; ++k) to[k] += factor * from[k];
+        } else {
+            for (int64_t k = 0; k < n; ++k) to[k * g.x.stride] += factor * from[k];
+        }
+    });
+}
+
+/// The parts in which the columns of one image's group are made: some channels, at some output rows.
+struct Tiles {
+    explicit Tiles(const Geometry& geometry)
+        : g(geometry),
+          channels(g.is_direct() ? all_channels() : g.channels_per_tile()),
+          rows(g.is_direct() ? all_rows() : g.rows_per_tile()) {}
+
+    [[nodiscard]] int64_t all_channels() const { return std::max<int64_t>(g.in_channels, 1); }
+    [[nodiscard]] int64_t all_rows() const { return std::max<int64_t>(g.out_rows(), 1); }
+    /// Numbers of parts. Without channels there is one product, of no terms.
+    [[nodiscard]] int64_t along_channels() const { return (all_channels() + channels - 1) / channels; }
+    [[nodiscard]] int64_t along_rows() const { return (all_rows() + rows - 1) / rows; }
+
+    const Geometry& g;
+    int64_t channels, rows;  ///< of a part
 };
 
-/// Calls visit(tile) for the whole columns.
-template <class Visit>
-void for_each_tile(const Geometry& g, Visit&& visit) {
-    const int64_t channels = g.channels_per_tile(), rows = g.rows_per_tile();
-    for (int64_t low = 0; low < g.out_rows(); low += rows) {
-        const int64_t high = std::min(low + rows, g.out_rows());
-        // Without channels there is one product, of no terms.
-        for (int64_t c = 0; c == 0 || c < g.in_channels; c += channels) {
-            const Range some{c, std::min(c + channels, g.in_channels)};
-            visit(Tile{some, {low, high}, c * g.taps(), (some.high - some.low) * g.taps(), (high - low) * g.x.out});
-        }
+/// A part of the columns.
+struct Tile {
+    Tile(const Tiles& tiles, int64_t channel_part, int64_t row_part)
+        : channels(range(channel_part, tiles.channels, tiles.g.in_channels)),
+          rows(range(row_part, tiles.rows, tiles.g.out_rows())),
+          first(channels.low * tiles.g.taps()),
+          depth((channels.high - channels.low) * tiles.g.taps()),
+          pitch((rows.high - rows.low) * tiles.g.x.out),
+          position(rows.low * tiles.g.x.out) {}
+
+    static Range range(int64_t part, int64_t size, int64_t end) {
+        return {part * size, std::min((part + 1) * size, end)};
     }
-}
+
+    Range channels, rows;
+    int64_t first;     ///< row of the columns
+    int64_t depth;     ///< rows
+    int64_t pitch;     ///< elements of a row
+    int64_t position;  ///< of its first output
+};
 
 /// The elements of such a tile of an image.
 const double* columns_of(const Geometry& g, const double* image, const Tile& tile, std::vector<double>& buffer) {
@@ -272,73 +325,77 @@ const double* columns_of(const Geometry& g, const double* image, const Tile& til
     return buffer.data();
 }
 
+/// Where a group of an image begins, in the tensors of a convolution.
+struct Place {
+    Place(const Geometry& g, int64_t image, int64_t group)
+        : input((image * g.groups + group) * g.in_channels * g.in_area()),
+          weight(group * g.out_channels * g.depth()),
+          output((image * g.groups + group) * g.out_channels * g.out_area()) {}
+
+    int64_t input, weight, output;
+};
+
 }  // namespace
 
-void forward_group(const Geometry& g, const double* image, const double* weight, std::vector<double>& buffer,
-                   double* out) {
-    if (g.is_direct()) {
-        std::fill_n(out, g.out_channels * g.out_area(), 0.0);
-        for_each_run(g, [&](int64_t at_weight, int64_t at_out, int64_t at_in, int64_t n) {
-            const double factor = weight[at_weight];
-            double* __restrict to = out + at_out;
-            const double* __restrict from = image + at_in;
-            if (g.x.stride == 1) {
-                for (int64_t k = 0; k < n; ++k) to[k] += factor * from[k];
-            } else {
-                for (int64_t k = 0; k < n; ++k) to[k] += factor * from[k * g.x.stride];
-            }
-        });
-        return;
-    }
-    for_each_tile(g, [&](const Tile& tile) {
-        multiply(g.out_channels, tile.pitch, tile.depth, {weight + tile.first, g.depth()},
-                 {columns_of(g, image, tile, buffer), tile.pitch}, out + tile.rows.low * g.x.out, g.out_area(),
-                 tile.first > 0);
+/// A part is a group of an image at some output rows.
+void convolve(const Geometry& g, const double* images, const double* weight, double* outputs) {
+    const Tiles tiles(g);
+    const int64_t parts = tiles.along_rows();
+    for_each_in_threads(g.images * g.groups * parts, [&](int64_t i, std::vector<double>& buffer) {
+        const Place at(g, i / parts / g.groups, i / parts % g.groups);
+        if (g.is_direct()) return convolve_direct(g, images + at.input, weight + at.weight, outputs + at.output);
+        for (int64_t c = 0; c < tiles.along_channels(); ++c) {
+            const Tile tile(tiles, c, i % parts);
+            multiply(g.out_channels, tile.pitch, tile.depth, {weight + at.weight + tile.first, g.depth()},
+                     {columns_of(g, images + at.input, tile, buffer), tile.pitch}, outputs + at.output + tile.position,
+                     g.out_area(), c > 0);
+        }
     });
 }
 
-void weight_group(const Geometry& g, const double* image, const double* grad, std::vector<double>& buffer,
-                  double* grad_weight) {
-    if (g.is_direct()) {
-        for_each_run(g, [&](int64_t at_weight, int64_t at_out, int64_t at_in, int64_t n) {
-            const double* from = image + at_in;
-            const double* along = grad + at_out;
-            grad_weight[at_weight] +=
-                pairwise_sum<double>(n, [=, step = g.x.stride](int64_t k) { return along[k] * from[k * step]; });
-        });
-        return;
-    }
-    for_each_tile(g, [&](const Tile& tile) {
-        multiply(g.out_channels, tile.depth, tile.pitch, {grad + tile.rows.low * g.x.out, g.out_area()},
-                 {columns_of(g, image, tile, buffer), tile.pitch, true}, grad_weight + tile.first, g.depth(), true);
+/// A part is some input channels of a group, for all images.
+void add_weight_gradient(const Geometry& g, const double* images, const double* grad_outputs, double* grad_weight) {
+    const Tiles tiles(g);
+    const int64_t parts = tiles.along_channels();
+    for_each_in_threads(g.groups * parts, [&](int64_t i, std::vector<double>& buffer) {
+        for (int64_t image = 0; image < g.images; ++image) {
+            const Place at(g, image, i / parts);
+            const double* from = images + at.input;
+            const double* grad = grad_outputs + at.output;
+            double* to = grad_weight + at.weight;
+            if (g.is_direct()) {
+                add_weight_gradient_direct(g, from, grad, to);
+                continue;
+            }
+            for (int64_t r = 0; r < tiles.along_rows(); ++r) {
+                const Tile tile(tiles, i % parts, r);
+                multiply(g.out_channels, tile.depth, tile.pitch, {grad + tile.position, g.out_area()},
+                         {columns_of(g, from, tile, buffer), tile.pitch, true}, to + tile.first, g.depth(), true);
+            }
+        }
     });
 }
 
-void input_group(const Geometry& g, const double* weight, const double* grad, std::vector<double>& buffer,
-                 double* grad_image) {
-    if (g.is_direct()) {
-        for_each_run(g, [&](int64_t at_weight, int64_t at_out, int64_t at_in, int64_t n) {
-            const double factor = weight[at_weight];
-            double* __restrict to = grad_image + at_in;
-            const double* __restrict from = grad + at_out;
-            if (g.x.stride == 1) {
-                for (int64_t k = 0; k < n; ++k) to[k] += factor * from[k];
-            } else {
-                for (int64_t k = 0; k < n; ++k) to[k * g.x.stride] += factor * from[k];
-            }
-        });
-        return;
-    }
-    if (g.is_pointwise()) {
-        multiply(g.depth(), g.out_area(), g.out_channels, {weight, g.depth(), true}, {grad, g.out_area()}, grad_image,
-                 g.in_area(), false);
-        return;
-    }
-    for_each_tile(g, [&](const Tile& tile) {
-        buffer.resize(static_cast<size_t>(tile.depth * tile.pitch));
-        multiply(tile.depth, tile.pitch, g.out_channels, {weight + tile.first, g.depth(), true},
-                 {grad + tile.rows.low * g.x.out, g.out_area()}, buffer.data(), tile.pitch, false);
-        fold(g, buffer.data(), tile.channels, tile.rows, grad_image);
+/// A part is some input channels of a group of an image.
+void add_input_gradient(const Geometry& g, const double* weight, const double* grad_outputs, double* grad_images) {
+    const Tiles tiles(g);
+    const int64_t parts = tiles.along_channels();
+    for_each_in_threads(g.images * g.groups * parts, [&](int64_t i, std::vector<double>& buffer) {
+        const Place at(g, i / parts / g.groups, i / parts % g.groups);
+        const double* grad = grad_outputs + at.output;
+        double* to = grad_images + at.input;
+        if (g.is_direct()) return add_input_gradient_direct(g, weight + at.weight, grad, to);
+        if (g.is_pointwise()) {
+            return multiply(g.depth(), g.out_area(), g.out_channels, {weight + at.weight, g.depth(), true},
+                            {grad, g.out_area()}, to, g.in_area(), false);
+        }
+        for (int64_t r = 0; r < tiles.along_rows(); ++r) {
+            const Tile tile(tiles, i % parts, r);
+            buffer.resize(static_cast<size_t>(tile.depth * tile.pitch));
+            multiply(tile.depth, tile.pitch, g.out_channels, {weight + at.weight + tile.first, g.depth(), true},
+                     {grad + tile.position, g.out_area()}, buffer.data(), tile.pitch, false);
+            fold(g, buffer.data(), tile.channels, tile.rows, to);
+        }
     });
 }
 

@@ -3,8 +3,6 @@
 /// images have fewer sides, the first ones have one element and a kernel of one.
 #pragma once
 
-#include <vector>
-
 #include "kernels/reference/operand.hpp"
 
 namespace diopi::reference {
@@ -76,31 +74,16 @@ void unfold(const Geometry& g, const double* image, Range channels, Range rows, 
 /// The adjoint of unfold: adds each column element to the image element that it came from.
 void fold(const Geometry& g, const double* columns, Range channels, Range rows, double* image);
 
-/// out = weight * columns.
-void forward_group(const Geometry& g, const double* image, const double* weight, std::vector<double>& buffer,
-                   double* out);
-/// grad_weight += grad_output * columns^T.
-void weight_group(const Geometry& g, const double* image, const double* grad, std::vector<double>& buffer,
-                  double* grad_weight);
-/// grad_image += fold(weight^T * grad_output). grad_image has zeros at first.
-void input_group(const Geometry& g, const double* weight, const double* grad, std::vector<double>& buffer,
-                 double* grad_image);
+/// The images' outputs = weight * columns.
+void convolve(const Geometry& g, const double* images, const double* weight, double* outputs);
+/// grad_weight += the sum over images of grad_outputs * columns^T.
+void add_weight_gradient(const Geometry& g, const double* images, const double* grad_outputs, double* grad_weight);
+/// grad_images += fold(weight^T * grad_outputs). grad_images has zeros at first.
+void add_input_gradient(const Geometry& g, const double* weight, const double* grad_outputs, double* grad_images);
 
 /// Adds bias[channel] to each plane of `area` elements.
 void add_bias(const Operand<double>& bias, int64_t area, Output<double>& images);
 /// grad_bias[channel] = the sum of its planes of `area` elements.
 void sum_planes(const Operand<double>& images, int64_t area, Output<double>& grad_bias);
-
-/// Calls visit(offset in input, in weight, in output) for each image and group.
-template <class Visit>
-void for_each_group(const Geometry& g, Visit&& visit) {
-    for (int64_t n = 0; n < g.images; ++n) {
-        for (int64_t k = 0; k < g.groups; ++k) {
-            const int64_t plane = n * g.groups + k;
-            visit(plane * g.in_channels * g.in_area(), k * g.out_channels * g.depth(),
-                  plane * g.out_channels * g.out_area());
-        }
-    }
-}
 
 }  // namespace diopi::reference

@@ -1,8 +1,6 @@
 /// Transposed convolution, by the groups of the convolution whose input gradient it is (conv_groups.hpp).
 #include "kernels/reference/conv_transpose.hpp"
 
-#include <vector>
-
 #include "kernels/entries/entries.hpp"
 #include "kernels/reference/conv_groups.hpp"
 #include "kernels/reference/operators.hpp"
@@ -23,10 +21,7 @@ diopiError_t conv_transpose(diopiContextHandle_t, std::string_view, size_t sides
         const Geometry g = transposed_geometry_of(sides, x.shape(), w.shape(), arguments, output_padding);
         require_shape("out", y.shape(), g.result_shape);
         if (b) require_shape("bias", b.shape(), Shape{g.in_channels * groups});
-        std::vector<double> buffer;
-        for_each_group(g, [&](int64_t at_out, int64_t at_weight, int64_t at_input) {
-            input_group(g, w.data() + at_weight, x.data() + at_input, buffer, y.data() + at_out);
-        });
+        add_input_gradient(g, w.data(), x.data(), y.data());
         add_bias(b, g.in_area(), y);
         y.store();
     });
@@ -54,12 +49,8 @@ diopiError_t conv_transpose_backward(diopiContextHandle_t, std::string_view, siz
         if (gx) require_shape("grad_input", gx.shape(), x.shape());
         if (gw) require_shape("grad_weight", gw.shape(), w.shape());
         if (gb) require_shape("grad_bias", gb.shape(), Shape{g.in_channels * groups});
-        std::vector<double> buffer;
-        for_each_group(g, [&](int64_t at_grad, int64_t at_weight, int64_t at_input) {
-            const double* from = grad.data() + at_grad;
-            if (gw) weight_group(g, from, x.data() + at_input, buffer, gw.data() + at_weight);
-            if (gx) forward_group(g, from, w.data() + at_weight, buffer, gx.data() + at_input);
-        });
+        if (gw) add_weight_gradient(g, grad.data(), x.data(), gw.data());
+        if (gx) convolve(g, grad.data(), w.data(), gx.data());
         sum_planes(grad, g.in_area(), gb);
         gx.store();
         gw.store();

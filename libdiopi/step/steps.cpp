@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <new>
 
 #include "call/tensors.hpp"
 #include "cases/draw.hpp"
 #include "cases/layout.hpp"
 #include "cases/recorded_call.hpp"
+#include "check/verdict.hpp"
 #include "core/convert.hpp"
 #include "core/format.hpp"
 #include "core/half.hpp"
@@ -106,20 +108,29 @@ std::vector<OutputSpec> Step::results() const {
     return results;
 }
 
+namespace {
+
+/// What the reference computed; null where it cannot. A lack of memory is not its answer: without these numbers, a
+/// correct result may exceed the bounds that are left.
+TensorPtr if_known(const Result<TensorPtr>& computed) {
+    if (computed.ok()) return *computed;
+    if (failure_of(computed.error()).kind == FailureKind::kOutOfMemory) throw std::bad_alloc();
+    return nullptr;
+}
+
+}  // namespace
+
 TensorPtr Expectations::magnitude(const Step& step, const OutputSpec& output, Oracle::Terms terms) {
-    auto sums = oracle_.magnitude(step.call_of_reference(), output, terms);
-    return sums.ok() ? *sums : nullptr;
+    return if_known(oracle_.magnitude(step.call_of_reference(), output, terms));
 }
 
 TensorPtr Expectations::error_bounds(const Step& step, const OutputSpec& output) {
     const Dtype working = step.precision_of(output) == Dtype::float64 ? Dtype::float64 : Dtype::float32;
-    auto errors = oracle_.error_bounds(step.call_of_reference(), step.outputs, output.place(), working);
-    return errors.ok() ? *errors : nullptr;
+    return if_known(oracle_.error_bounds(step.call_of_reference(), step.outputs, output.place(), working));
 }
 
 TensorPtr Expectations::magnitude_in_tf32(const Step& step, const OutputSpec& output, double roundoff) {
-    auto sums = oracle_.magnitude_in_tf32(step.call_of_reference(), output, roundoff);
-    return sums.ok() ? *sums : nullptr;
+    return if_known(oracle_.magnitude_in_tf32(step.call_of_reference(), output, roundoff));
 }
 
 std::string function_of(const std::string& op, std::string_view step) {

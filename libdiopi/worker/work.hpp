@@ -51,9 +51,13 @@ struct PoolOptions {
     double timeout_s = 300;                    ///< for one item
     const char* timeout_option = "--timeout";  ///< the option that sets it
     int64_t memory_limit = kFairShare;         ///< bytes of data of one worker; 0: no limit
-    /// The bytes that an item needs, estimated. With equal shares, items that need more than one come last, one at a
-    /// time, each in a worker that may take all memory. Null: no item does.
+    /// The bytes that an item needs, estimated. With equal shares, items that need more than one come last, in half as
+    /// many workers, or half of these, and so on: in as many as can have what the item needs. Each of them has the
+    /// threads of those that are gone, too. Null: no item does.
     std::function<int64_t(size_t item)> needs = {};
+    /// With `needs`, whether an item ended because an equal share was too little all the same: it is done again with
+    /// the last ones, alone, and that outcome is its only one. Null: never.
+    std::function<bool(size_t item, const WorkOutcome& outcome)> needs_all = {};
     int64_t output_limit = int64_t{1} << 20;  ///< bytes on standard output and error together, for one item
     double budget_s = 0;                      ///< no item starts after this time; 0: no end
     std::function<bool()> is_enough = {};     ///< no item starts once it holds

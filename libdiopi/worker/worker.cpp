@@ -72,7 +72,7 @@ Status Worker::start(const Work& work, const std::vector<std::unique_ptr<Worker>
         for (const auto& other : others) other->close_descriptors();
         close_descriptors();
         page_.adopt();
-        live({child_end.fd(), out_end.fd(), err_end.fd(), guardian, options_->memory_limit}, work);
+        live({child_end.fd(), out_end.fd(), err_end.fd(), guardian, options_->memory_limit, threads_}, work);
     });
     if (!forked.ok()) {
         close_descriptors();

@@ -22,7 +22,7 @@ class Worker {
     using Clock = std::chrono::steady_clock;
 
     /// `options` must outlive the worker; the memory limit is resolved.
-    explicit Worker(const PoolOptions& options) : options_(&options) {}
+    Worker(const PoolOptions& options, int threads) : options_(&options), threads_(threads) {}
     ~Worker() { stop(); }
     Worker(const Worker&) = delete;
     Worker& operator=(const Worker&) = delete;
@@ -75,6 +75,7 @@ class Worker {
     Death reap();
 
     const PoolOptions* options_;
+    int threads_;
     /// A wait for a child waits for the guardian instead of the worker.
     Guarded pids_;
     int fd_ = -1;

@@ -18,6 +18,7 @@
 #include "worker/answer.hpp"
 #include "worker/crash_context.hpp"
 #include "worker/memory_limit.hpp"
+#include "worker/worker_setup.hpp"
 
 namespace diopi {
 
@@ -103,6 +104,7 @@ void live(const WorkerChannels& channels, const Work& work) noexcept {
     replace_standard_streams(channels);
     close_files_of_parent();
     limit_memory(channels.memory_limit);
+    set_threads_of_worker(channels.threads);
     std::set_new_handler(throw_bad_alloc);
     const pid_t self = getpid();
     AnswerHead head;

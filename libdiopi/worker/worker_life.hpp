@@ -35,6 +35,7 @@ struct WorkerChannels {
     int socket, out, err;
     pid_t parent;
     int64_t memory_limit;
+    int threads;  ///< of set_up_worker()
 };
 
 /// The main function of a worker, in the child, until the parent closes the socket. noexcept: an exception must end

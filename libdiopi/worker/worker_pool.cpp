@@ -65,18 +65,17 @@ class OrphanReaper {
 class Pool {
  public:
     Pool(const std::vector<size_t>& items, const PoolOptions& options, const Work& work, const WorkDone& done)
-        : items_(items.begin(), items.end()), options_(options), work_(work), done_(done) {
-        const bool may_take_all = options.jobs > 1 && options.memory_limit == PoolOptions::kFairShare;
-        options_.memory_limit = memory_limit_of(options, options.jobs);
-        if (may_take_all && options.needs && options_.memory_limit > 0) {
-            all_memory_ = memory_limit_of(options, 1);
-            const auto fits = [&](size_t item) { return options.needs(item) <= options_.memory_limit; };
-            const auto large = std::stable_partition(items_.begin(), items_.end(), fits);
-            large_.assign(large, items_.end());
-            items_.erase(large, items_.end());
-        }
-        for (int i = 0; i < std::max(options.jobs, 1); ++i) {
-            workers_.push_back(std::make_unique<Worker>(options_));
+        : options_(options), work_(work), done_(done) {
+        const bool has_shares = options.memory_limit == PoolOptions::kFairShare && can_limit_memory() && options.needs;
+        std::deque<size_t> left(items.begin(), items.end());
+        for (int workers = std::max(options.jobs, 1);; workers /= 2) {
+            const int64_t limit = memory_limit_of(options, workers);
+            const bool is_last = workers == 1 || !has_shares || limit == 0;
+            const auto fits = [&](size_t item) { return is_last || options.needs(item) <= limit; };
+            const auto large = std::stable_partition(left.begin(), left.end(), fits);
+            groups_.push_back({workers, limit, {left.begin(), large}});
+            left.erase(left.begin(), large);
+            if (is_last) break;
         }
     }
 
@@ -88,17 +87,29 @@ class Pool {
     Pool& operator=(const Pool&) = delete;
 
     Status run() {
-        if (Status s = run_items(); !s.ok() || large_.empty()) return s;
-        // One worker is left, and the memory of the others is free.
-        for (const auto& worker : workers_) worker->dismiss();
-        workers_.resize(1);
-        workers_[0]->stop();
-        options_.memory_limit = all_memory_;
-        items_ = std::move(large_);
-        return run_items();
+        for (Group& group : groups_) {
+            if (group.items.empty()) continue;
+            // The memory of the former workers must be free.
+            for (const auto& worker : workers_) worker->dismiss();
+            workers_.clear();
+            for (int i = 0; i < group.workers; ++i) {
+                workers_.push_back(std::make_unique<Worker>(options_, std::max(options_.jobs, 1) / group.workers));
+            }
+            options_.memory_limit = group.memory_limit;
+            items_ = std::move(group.items);
+            if (Status s = run_items(); !s.ok()) return s;
+        }
+        return {};
     }
 
  private:
+    /// Items that so many workers can do at a time, with the memory of each.
+    struct Group {
+        int workers;
+        int64_t memory_limit;
+        std::deque<size_t> items;
+    };
+
     Status run_items() {
         while (!interrupted()) {
             if (options_.on_tick) options_.on_tick();
@@ -119,7 +130,7 @@ class Pool {
         if (is_over_ || !must_end()) return;
         is_over_ = true;
         items_.clear();
-        large_.clear();
+        for (Group& group : groups_) group.items.clear();
     }
 
     Status hand_out() {
@@ -165,16 +176,20 @@ class Pool {
         const size_t item = worker.item();
         const auto outcome = worker.attend();
         if (!outcome) return {};
+        const bool is_alone = workers_.size() == 1 || groups_.back().workers > 1;
+        if (!is_alone && !is_over_ && options_.needs_all && options_.needs_all(item, *outcome)) {
+            groups_.back().items.push_back(item);
+            return {};
+        }
         std::vector<size_t> more;
         Status status = done_(item, *outcome, more);
         items_.insert(items_.begin(), more.begin(), more.end());
         return status;
     }
 
-    std::deque<size_t> items_;
-    std::deque<size_t> large_;  ///< those that need more than a worker's share of the memory
+    std::deque<Group> groups_;
+    std::deque<size_t> items_;  ///< of the group under way
     PoolOptions options_;
-    int64_t all_memory_ = 0;  ///< the limit of a worker that runs alone
     const Work& work_;
     const WorkDone& done_;
     OrphanReaper orphan_reaper_;

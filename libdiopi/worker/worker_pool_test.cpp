@@ -12,13 +12,16 @@
 #include <cstdlib>
 #include <map>
 #include <numeric>
+#include <set>
 #include <thread>
 
 #include "core/stopwatch.hpp"
 #include "runtime/device_decorator.hpp"
 #include "worker/crash_context.hpp"
+#include "worker/memory_limit.hpp"
 #include "worker/process_state.hpp"
 #include "worker/worker_life.hpp"
+#include "worker/worker_setup.hpp"
 
 namespace diopi {
 
@@ -153,25 +156,62 @@ TEST_CASE("items that an outcome requests are next", "[run][pool]") {
     CHECK(order == std::vector<size_t>{0, 10, 11, 20, 1, 2});
 }
 
-TEST_CASE("an item that needs more than a worker's share comes last, alone, and may take all memory", "[run][pool]") {
+TEST_CASE("items that need more than a worker's share come last, in fewer workers with more memory and threads",
+          "[run][pool]") {
     PoolOptions options;
-    options.jobs = 3;
-    const int64_t share = memory_limit_of(options, 3), all = memory_limit_of(options, 1);
-    if (share == 0) return;  // with a sanitizer there is no limit
-    options.needs = [&](size_t item) { return item == 1 || item == 4 ? share + 1 : share; };
+    options.jobs = 5;
+    const int64_t all = memory_limit_of(options, 1);
+    if (all == 0) return;  // with a sanitizer there is no limit
+    const auto workers_for = [](size_t item) { return item == 1 || item == 4 ? 1 : item % 5 == 3 ? 2 : 5; };
+    options.needs = [&](size_t item) {
+        const int workers = workers_for(item);
+        return workers == 1 ? all / 4 * 3 : workers == 2 ? all / 3 : 0;
+    };
     std::vector<size_t> order;
-    std::map<int64_t, std::vector<size_t>> by_worker;
-    for (const auto& [item, outcome] : outcomes_of(
-             12, [](size_t) { return WorkAnswer{}; }, options)) {
+    std::map<int64_t, std::set<int>> groups;  // by worker
+    const auto threads = [](size_t) {
+        set_up_worker();
+        return WorkAnswer{std::to_string(omp_get_max_threads())};
+    };
+    for (const auto& [item, outcome] : outcomes_of(12, threads, options)) {
         order.push_back(item);
-        by_worker[outcome.worker].push_back(item);
+        const int workers = workers_for(item);
+        groups[outcome.worker].insert(workers);
+        CHECK(outcome.payload == std::to_string(5 / workers));
         // Memory that others use meanwhile changes the share.
         CHECK_THAT(static_cast<double>(outcome.memory_limit),
-                   Catch::Matchers::WithinRel(static_cast<double>(item == 1 || item == 4 ? all : share), 0.2));
+                   Catch::Matchers::WithinRel(static_cast<double>(memory_limit_of(options, workers)), 0.2));
     }
     CHECK(order.size() == 12);
+    CHECK(std::set<size_t>(order.end() - 4, order.end() - 2) == std::set<size_t>{3, 8});
     CHECK(std::vector<size_t>(order.end() - 2, order.end()) == std::vector<size_t>{1, 4});
-    CHECK(by_worker.rbegin()->second == std::vector<size_t>{1, 4});
+    CHECK(std::ranges::all_of(groups, [](const auto& each) { return each.second.size() == 1; }));
+}
+
+TEST_CASE("an item for which an equal share was too little is done again, alone", "[run][pool]") {
+    PoolOptions options;
+    options.jobs = 3;
+    if (memory_limit_of(options, 1) == 0) return;  // with a sanitizer there is no limit
+    options.needs = [](size_t) { return int64_t{0}; };
+    options.needs_all = [](size_t, const WorkOutcome& outcome) {
+        return !outcome.finished() || outcome.payload == "too little";
+    };
+    const auto work = [&](size_t item) {
+        const bool has_share = memory_limit() < memory_limit_of(options, 3) / 2 * 3;
+        if (item == 4) std::raise(SIGSEGV);
+        return WorkAnswer{item == 1 && has_share ? "too little" : "enough"};
+    };
+    std::vector<size_t> order;
+    for (const auto& [item, outcome] : outcomes_of(6, work, options)) {
+        order.push_back(item);
+        CHECK(outcome.finished() == (item != 4));
+        if (item != 4) CHECK(outcome.payload == "enough");
+    }
+    CHECK(order.size() == 6);
+    CHECK(std::set<size_t>(order.end() - 2, order.end()) == std::set<size_t>{1, 4});
+    // A limit of the user's is for each item.
+    options.memory_limit = int64_t{1} << 30;
+    for (const auto& [item, outcome] : outcomes_of(6, work, options)) CHECK((item != 1 || outcome.payload != "enough"));
 }
 
 TEST_CASE("with a limit of the user's, a large item runs beside the others", "[run][pool]") {

@@ -8,6 +8,14 @@
 
 namespace diopi {
 
+namespace {
+
+int g_threads = 1;
+
+}  // namespace
+
+void set_threads_of_worker(int threads) { g_threads = threads; }
+
 void keep_freed_memory() {
     mallopt(M_MMAP_THRESHOLD, 1 << 30);
     mallopt(M_TRIM_THRESHOLD, 1 << 30);
@@ -18,7 +26,7 @@ void set_up_worker() {
     keep_freed_memory();
     keep_freed_blocks();
     count_allocations();
-    omp_set_num_threads(1);
+    omp_set_num_threads(g_threads);
 }
 
 void trim_worker() { trim_freed_blocks(); }

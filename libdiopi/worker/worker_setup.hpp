@@ -6,9 +6,11 @@ namespace diopi {
 /// Keeps freed memory in the process: otherwise the kernel provides every large tensor page by page.
 void keep_freed_memory();
 
-/// Before a worker's first item: it keeps its freed memory, and has one thread, because other workers use the
-/// other processors.
+/// Before a worker's first item: it keeps its freed memory, and its OpenMP threads are those of set_threads_of_worker,
+/// because other workers use the other processors.
 void set_up_worker();
+/// One at first.
+void set_threads_of_worker(int threads);
 
 /// After a worker's item: gives back the memory that an item of usual size does not need.
 void trim_worker();

@@ -216,6 +216,21 @@ class WorkerTest(ProgramTest):
             "machine with more, --memory-limit, or --checks none"))
         self.assertEqual(self.expect(0, *command, "--checks", "none").json["counts"]["passed"], 3)
 
+    def test_results_are_not_judged_by_bounds_for_which_memory_is_lacking(self):
+        if program.SANITIZED:
+            self.skipTest("with a sanitizer there is no limit")
+        # Of some sums, a part of the terms gives no sufficient bound; that of all terms needs another copy in float64.
+        sums = {"group": "worker", "ops": ["sum"], "dtypes": ["float32"], "params": {"dim": [[1, 2]]},
+                "tensors": [{"name": "input", "shapes": [[40_000, 6, 40]]}]}
+        self.write("mine.json", case_file(sums))
+        verdicts = set()
+        for limit in range(150, 260, 10):
+            run = self.diopi("test", "--cases", "mine.json", "--json", "--memory-limit", f"{limit}M")
+            reasons = [fault["reason"] for fault in run.json["not_passed"]]
+            self.assertTrue(all("out of memory" in reason for reason in reasons), str(run))
+            verdicts.add(run.code)
+        self.assertEqual(verdicts, {0, 1})
+
     def test_only_the_steps_that_run_need_memory(self):
         if program.SANITIZED:
             self.skipTest("with a sanitizer there is no limit")

@@ -1,0 +1,31 @@
+/// Loops in OpenMP's threads: a worker has one of them, and more where few run.
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <vector>
+
+namespace diopi::reference {
+
+/// Calls visit(i, buffer) for 0 <= i < count, each i once, with a buffer of the thread. What one i computes must not
+/// depend on the others: the results are the same for any number of threads. Throws the first exception to the caller.
+template <class Visit>
+void for_each_in_threads(int64_t count, Visit&& visit) {
+    std::exception_ptr thrown;
+#pragma omp parallel if (count > 1)
+    {
+        std::vector<double> buffer;
+#pragma omp for schedule(dynamic)
+        for (int64_t i = 0; i < count; ++i) {
+            try {
+                visit(i, buffer);
+            } catch (...) {
+#pragma omp critical
+                if (!thrown) thrown = std::current_exception();
+            }
+        }
+    }
+    if (thrown) std::rethrow_exception(thrown);
+}
+
+}  // namespace diopi::reference
