@@ -205,6 +205,7 @@ class Conformance {
         pool.needs_all = [&](size_t item, const WorkOutcome& outcome) {
             // A recording has the calls of each case once.
             if (item >= cases_.size() || options_.cases.first_run != nullptr) return false;
+            if (outcome.end == WorkOutcome::End::kOutOfMemory) return true;
             const CaseResult result = worker.result_of(cases_[item], outcome);
             if (result.kind != FailureKind::kOutOfMemory) return false;
             for (const StepResult& step : result.steps) {

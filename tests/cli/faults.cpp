@@ -69,12 +69,13 @@ void flood(int fd) {
     }
 }
 
-/// A library that needs much memory for a while.
-void need_memory() {
-    constexpr std::size_t kBytes = std::size_t{600} << 20;
-    void* memory = std::malloc(kBytes);
+/// A library that needs much memory for a while, in one block or several.
+void need_memory(std::size_t bytes, int blocks) {
+    void* memory = std::malloc(bytes);
     if (memory == nullptr) std::abort();
-    std::memset(memory, 1, kBytes);
+    std::memset(memory, 1, bytes);
+    asm volatile("" : : "r"(memory) : "memory");  // else the compiler leaves out what is freed unread
+    if (blocks > 1) need_memory(bytes, blocks - 1);
     std::free(memory);
 }
 
@@ -183,7 +184,8 @@ constexpr Fault kFaults[] = {
     {"floodout", [] { flood(STDOUT_FILENO); }},
     {"hog", [] { fill_memory(), std::abort(); }},
     {"hognew", fill_memory_by_new},
-    {"need", need_memory},
+    {"need", [] { need_memory(std::size_t{600} << 20, 1); }},
+    {"gigabytes", [] { need_memory(std::size_t{8} << 20, 150); }},
     {"hang", loop},
     {"deaf", [] { block_signals(), loop(); }},
     {"deadlock", [] { block_signals(), sleep_for_ever(); }},

@@ -48,9 +48,9 @@ def memory_group(limit):
 
 
 class WorkerTest(ProgramTest):
-    def run_with(self, fault, *args, code=1, size=allocated(FAULTY), **how):
+    def run_with(self, fault, *args, code=1, size=allocated(FAULTY), jobs=2, **how):
         self.write("mine.json", case_file(group("worker", SHAPES)))
-        run = self.expect(code, "test", "--cases", "mine.json", "--jobs", "2", "--json", *args,
+        run = self.expect(code, "test", "--cases", "mine.json", "--jobs", str(jobs), "--json", *args,
                           faults=f"{fault}@{size}", **how)
         _, results = self.journal()
         self.assertEqual(sorted(r["case"] for r in results), [f"ops/worker.add.{i}" for i in range(len(SHAPES))])
@@ -182,6 +182,17 @@ class WorkerTest(ProgramTest):
         self.assertEqual(run.json["counts"]["passed"], 2, str(run))
         _, results = self.journal()
         self.assertEqual([r["case"] for r in results], ["ops/worker.add.1", "ops/worker.add.0"])
+
+    def test_a_case_for_which_an_equal_share_was_too_little_is_done_again_alone(self):
+        if program.SANITIZED:
+            self.skipTest("with a sanitizer there is no limit")
+        # Of so many workers, each has the least share, 1 GiB.
+        run = self.run_with("gigabytes", jobs=1024, code=0)
+        self.assertEqual(run.json["counts"]["passed"], len(SHAPES))
+        _, results = self.journal()
+        self.assertEqual(results[-1]["case"], FAULTY_CASE)
+        run = self.run_with("gigabytes", "--memory-limit", "1G")
+        self.expect_only_faulty(run, "crashed", "out of memory: SIGABRT (Aborted)", repeat=" --memory-limit 1G")
 
     def test_the_kernel_kills_a_worker_for_its_memory(self):
         with memory_group(400 << 20) as enter:
