@@ -42,14 +42,14 @@ if(DIOPI_HAS_CUDA)
     endif()
     set(DIOPI_CUDA_BUILD "built with CUDA ${CUDAToolkit_VERSION} for ${cuda_architectures}")
     if(DIOPI_CUDA STREQUAL "CHECK")
-        # Optimisation is more than half of the time that the kernels take to compile.
+        # Optimisation is half of the time that the kernels take to compile.
         set(CMAKE_CUDA_FLAGS_RELEASE "-O0 -Xcicc -O0 -DNDEBUG")
         string(APPEND DIOPI_CUDA_BUILD " without optimisation (DIOPI_CUDA=CHECK)")
     endif()
     message(STATUS "cuda backend: ${DIOPI_CUDA_BUILD}")
 elseif(DIOPI_CUDA MATCHES "^(ON|CHECK)$")
-    message(FATAL_ERROR "DIOPI_CUDA=${DIOPI_CUDA}, but no CUDA toolkit of version 12 or later with nvcc was found: put nvcc on "
-                        "the PATH, set CUDAToolkit_ROOT, or build without the cuda backend (DIOPI_CUDA=OFF)")
+    message(FATAL_ERROR "DIOPI_CUDA=${DIOPI_CUDA}, but no CUDA toolkit of version 12 or later with nvcc was found: put "
+                        "nvcc on the PATH, set CUDAToolkit_ROOT, or build without the cuda backend (DIOPI_CUDA=OFF)")
 elseif(NOT DIOPI_FUZZ)
     message(STATUS "cuda backend: not built: ${DIOPI_NO_CUDA_REASON}; DIOPI_CUDA=ON builds it wherever a toolkit is")
     # Removes the values that an earlier configuration of this folder has left.

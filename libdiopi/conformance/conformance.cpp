@@ -206,6 +206,7 @@ class Conformance {
             // A recording has the calls of each case once.
             if (item >= cases_.size() || options_.cases.first_run != nullptr) return false;
             if (outcome.end == WorkOutcome::End::kOutOfMemory) return true;
+            if (outcome.payload.find(name(FailureKind::kOutOfMemory)) == std::string::npos) return false;
             const CaseResult result = worker.result_of(cases_[item], outcome);
             if (result.kind != FailureKind::kOutOfMemory) return false;
             for (const StepResult& step : result.steps) {
