@@ -72,8 +72,8 @@ double at(const Matrix& x, int64_t i, int64_t j) {
     return x.transposed ? x.data[j * x.pitch + i] : x.data[i * x.pitch + j];
 }
 
-/// A product of at least so many terms is cut into parts of so many rows or columns, for the threads.
-constexpr int64_t kLeastTerms = int64_t{1} << 26, kPart = 1024;
+/// A large product is cut into parts of so many rows or columns, for the threads.
+constexpr int64_t kPart = 1024;
 
 bool fits_int(int64_t x) { return x <= std::numeric_limits<int>::max(); }
 
@@ -118,8 +118,9 @@ void multiply(int64_t m, int64_t n, int64_t k, const Matrix& a, const Matrix& b,
                      narrow(a.pitch), b.data + (b.transposed ? j * b.pitch : j), narrow(b.pitch),
                      accumulate ? 1.0 : 0.0, c + i * pitch + j, narrow(pitch));
     };
-    if (std::max(m, n) <= kPart || m * n < kLeastTerms / k) return part(0, m, 0, n);
-    for_each_in_threads((std::max(m, n) + kPart - 1) / kPart, [&](int64_t i, std::vector<double>&) {
+    const double terms = static_cast<double>(m * n) * static_cast<double>(k);
+    if (std::max(m, n) <= kPart || terms < kLeastTermsOfThreads) return part(0, m, 0, n);
+    for_each_in_threads((std::max(m, n) + kPart - 1) / kPart, terms, [&](int64_t i, std::vector<double>&) {
         const int64_t begin = i * kPart;
         if (m > n) {
             part(begin, std::min(kPart, m - begin), 0, n);

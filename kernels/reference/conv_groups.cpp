@@ -341,7 +341,7 @@ struct Place {
 void convolve(const Geometry& g, const double* images, const double* weight, double* outputs) {
     const Tiles tiles(g);
     const int64_t parts = tiles.along_rows();
-    for_each_in_threads(g.images * g.groups * parts, [&](int64_t i, std::vector<double>& buffer) {
+    for_each_in_threads(g.images * g.groups * parts, g.terms(), [&](int64_t i, std::vector<double>& buffer) {
         const Place at(g, i / parts / g.groups, i / parts % g.groups);
         if (g.is_direct()) return convolve_direct(g, images + at.input, weight + at.weight, outputs + at.output);
         for (int64_t c = 0; c < tiles.along_channels(); ++c) {
@@ -357,7 +357,7 @@ void convolve(const Geometry& g, const double* images, const double* weight, dou
 void add_weight_gradient(const Geometry& g, const double* images, const double* grad_outputs, double* grad_weight) {
     const Tiles tiles(g);
     const int64_t parts = tiles.along_channels();
-    for_each_in_threads(g.groups * parts, [&](int64_t i, std::vector<double>& buffer) {
+    for_each_in_threads(g.groups * parts, g.terms(), [&](int64_t i, std::vector<double>& buffer) {
         for (int64_t image = 0; image < g.images; ++image) {
             const Place at(g, image, i / parts);
             const double* from = images + at.input;
@@ -380,7 +380,7 @@ void add_weight_gradient(const Geometry& g, const double* images, const double* 
 void add_input_gradient(const Geometry& g, const double* weight, const double* grad_outputs, double* grad_images) {
     const Tiles tiles(g);
     const int64_t parts = tiles.along_channels();
-    for_each_in_threads(g.images * g.groups * parts, [&](int64_t i, std::vector<double>& buffer) {
+    for_each_in_threads(g.images * g.groups * parts, g.terms(), [&](int64_t i, std::vector<double>& buffer) {
         const Place at(g, i / parts / g.groups, i / parts % g.groups);
         const double* grad = grad_outputs + at.output;
         double* to = grad_images + at.input;

@@ -44,6 +44,10 @@ struct Geometry {
     [[nodiscard]] int64_t taps() const { return z.kernel * y.kernel * x.kernel; }
     /// Terms of an output element: the rows of the unfolded columns.
     [[nodiscard]] int64_t depth() const { return in_channels * taps(); }
+    /// Terms of all outputs.
+    [[nodiscard]] double terms() const {
+        return static_cast<double>(images * groups * out_channels * out_area()) * static_cast<double>(depth());
+    }
     [[nodiscard]] bool is_direct() const;
     /// A window of one element that does not move over padding: the input is its own unfolded form.
     [[nodiscard]] bool is_pointwise() const;

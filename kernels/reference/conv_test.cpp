@@ -1,5 +1,7 @@
 #include "kernels/reference/conv.hpp"
 
+#include <omp.h>
+
 #include "kernels/reference/conv_transpose.hpp"
 #include "kernels/reference/testing.hpp"
 
@@ -250,6 +252,31 @@ TEST_CASE("convolution backward is the derivative of convolution on every path",
                                             make({0, 6, 5, 10}).get(), make({2, 6, 2, 3}).get(), nullptr, sizes({1}),
                                             sizes({0}), sizes({1}), 1) == diopiSuccess);
     check_close(gw, Values(72, 0.0));
+}
+
+TEST_CASE("a convolution and its gradients have the same bits for any number of the reference's threads",
+          "[reference][conv2d]") {
+    // So many terms that threads share them: tiles of rows and of channels, groups, and a pointwise one.
+    const Setting settings[] = {{{2, 32, 64, 64}, {32, 32, 3, 3}, {1}, {1}, {1}, 1},
+                                {{1, 16, 260, 260}, {16, 8, 3, 3}, {1}, {1}, {1}, 2},
+                                {{1, 64, 180, 180}, {64, 64, 1, 1}, {1}, {0}, {1}, 1}};
+    for (const Setting& s : settings) {
+        INFO(to_string(s.input) << " by " << to_string(s.weight));
+        const TensorPtr x = random(s.input, 1), w = random(s.weight, 2), g = random(s.out(), 3);
+        const auto results = [&](int threads) {
+            const int before = omp_get_max_threads();
+            omp_set_num_threads(threads);
+            const TensorPtr y = convolve(s, x, w, nullptr), gx = make(s.input), gw = make(s.weight);
+            const bool is_ok =
+                reference::convolution_backward(context(), "op", s.sides(), gx.get(), gw.get(), nullptr, g.get(),
+                                                x.get(), w.get(), nullptr, sizes(s.stride), sizes(s.padding),
+                                                sizes(s.dilation), s.groups) == diopiSuccess;
+            omp_set_num_threads(before);
+            REQUIRE(is_ok);
+            return std::vector<Values>{values_of(y), values_of(gx), values_of(gw)};
+        };
+        CHECK((results(1) == results(3)));
+    }
 }
 
 TEST_CASE("transposed convolution of two and three sides agrees with its formula on every path",

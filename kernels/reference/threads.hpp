@@ -7,12 +7,16 @@
 
 namespace diopi::reference {
 
-/// Calls visit(i, buffer) for 0 <= i < count, each i once, with a buffer of the thread. What one i computes must not
-/// depend on the others: the results are the same for any number of threads. Throws the first exception to the caller.
+/// Products of fewer terms take less time than it takes to start the threads where other processes use the cores.
+constexpr double kLeastTermsOfThreads = 0x1p26;
+
+/// Calls visit(i, buffer) for 0 <= i < count, each i once, with a buffer of the thread; in one thread where all of them
+/// have few terms. What one i computes must not depend on the others: the results are the same for any number of
+/// threads. Throws the first exception to the caller.
 template <class Visit>
-void for_each_in_threads(int64_t count, Visit&& visit) {
+void for_each_in_threads(int64_t count, double terms, Visit&& visit) {
     std::exception_ptr thrown;
-#pragma omp parallel if (count > 1)
+#pragma omp parallel if (count > 1 && terms >= kLeastTermsOfThreads)
     {
         std::vector<double> buffer;
 #pragma omp for schedule(dynamic)

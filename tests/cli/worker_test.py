@@ -235,7 +235,7 @@ class WorkerTest(ProgramTest):
                 "tensors": [{"name": "input", "shapes": [[40_000, 6, 40]]}]}
         self.write("mine.json", case_file(sums))
         verdicts = set()
-        for limit in range(150, 260, 10):
+        for limit in range(150, 260, 20):
             run = self.diopi("test", "--cases", "mine.json", "--json", "--memory-limit", f"{limit}M")
             reasons = [fault["reason"] for fault in run.json["not_passed"]]
             self.assertTrue(all("out of memory" in reason for reason in reasons), str(run))
