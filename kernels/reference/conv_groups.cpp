@@ -243,17 +243,20 @@ void for_each_run(const Geometry& g, Visit&& visit) {
     }
 }
 
+/// to += factor * from, for n elements; at least one of both has steps of 1.
+void add_multiple(int64_t n, double factor, const double* __restrict from, int64_t from_step, double* __restrict to,
+                  int64_t to_step) {
+    if (from_step == 1 && to_step == 1) {
+        for (int64_t k = 0; k < n; ++k) to[k] += factor * from[k];
+    } else {
+        for (int64_t k = 0; k < n; ++k) to[k * to_step] += factor * from[k * from_step];
+    }
+}
+
 void convolve_direct(const Geometry& g, const double* image, const double* weight, double* out) {
     std::fill_n(out, g.out_channels * g.out_area(), 0.0);
     for_each_run(g, [&](int64_t at_weight, int64_t at_out, int64_t at_in, int64_t n) {
-        const double factor = weight[at_weight];
-        double* __restrict to = out + at_out;
-        const double* __restrict from = image + at_in;
-        if (g.x.stride == 1) {
-            for (int64_t k = 0; k < n; ++k) to[k] += factor * from[k];
-        } else {
-            for (int64_t k = 0; k < n; ++k) to[k] += factor * from[k * g.x.stride];
-        }
+        add_multiple(n, weight[at_weight], image + at_in, g.x.stride, out + at_out, 1);
     });
 }
 
@@ -268,14 +271,7 @@ void add_weight_gradient_direct(const Geometry& g, const double* image, const do
 
 void add_input_gradient_direct(const Geometry& g, const double* weight, const double* grad, double* grad_image) {
     for_each_run(g, [&](int64_t at_weight, int64_t at_out, int64_t at_in, int64_t n) {
-        const double factor = weight[at_weight];
-        double* __restrict to = grad_image + at_in;
-        const double* __restrict from = grad + at_out;
-        if (g.x.stride == 1) {
-            for (int64_t k = 0; k < n; ++k) to[k] += factor * from[k];
-        } else {
-            for (int64_t k = 0; k < n; ++k) to[k * g.x.stride] += factor * from[k];
-        }
+        add_multiple(n, weight[at_weight], grad + at_out, 1, grad_image + at_in, g.x.stride);
     });
 }
 

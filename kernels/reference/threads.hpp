@@ -10,9 +10,9 @@ namespace diopi::reference {
 /// Products of fewer terms take less time than it takes to start the threads where other processes use the cores.
 constexpr double kLeastTermsOfThreads = 0x1p26;
 
-/// Calls visit(i, buffer) for 0 <= i < count, each i once, with a buffer of the thread; in one thread where all of them
-/// have few terms. What one i computes must not depend on the others: the results are the same for any number of
-/// threads. Throws the first exception to the caller.
+/// Calls visit(i, buffer) once for each i from 0 to count - 1, with a buffer of the thread. One thread makes all calls
+/// if they have few terms together. The calls must not depend on each other; so the results are the same for any number
+/// of threads. Throws the first exception to the caller.
 template <class Visit>
 void for_each_in_threads(int64_t count, double terms, Visit&& visit) {
     std::exception_ptr thrown;

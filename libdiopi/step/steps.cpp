@@ -110,8 +110,8 @@ std::vector<OutputSpec> Step::results() const {
 
 namespace {
 
-/// What the reference computed; null where it cannot. A lack of memory is not its answer: without these numbers, a
-/// correct result may exceed the bounds that are left.
+/// What the reference computed; null where it cannot. Throws bad_alloc where memory ran out: without
+/// these numbers, a correct result may exceed the bounds that are left.
 TensorPtr if_known(const Result<TensorPtr>& computed) {
     if (computed.ok()) return *computed;
     if (failure_of(computed.error()).kind == FailureKind::kOutOfMemory) throw std::bad_alloc();

@@ -176,8 +176,8 @@ class Pool {
         const size_t item = worker.item();
         const auto outcome = worker.attend();
         if (!outcome) return {};
-        const bool is_alone = workers_.size() == 1 || groups_.back().workers > 1;
-        if (!is_alone && !is_over_ && options_.needs_all && options_.needs_all(item, *outcome)) {
+        const bool has_more_later = groups_.back().workers < static_cast<int>(workers_.size());
+        if (has_more_later && !is_over_ && options_.needs_all && options_.needs_all(item, *outcome)) {
             groups_.back().items.push_back(item);
             return {};
         }
