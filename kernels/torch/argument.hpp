@@ -3,7 +3,9 @@
 
 #include <diopi/functions.h>
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <type_traits>
 
 namespace diopi::torch_impl {
@@ -26,6 +28,9 @@ struct Argument {
     template <class T>
     requires std::is_floating_point_v<T> Argument(T value) : real(value) {}
 };
+
+/// The rows that the library has a function for.
+[[nodiscard]] std::span<const size_t> entries();
 
 /// Makes the call of the function with this index in the table.
 diopiError_t call(size_t index, diopiContextHandle_t ctx, const Argument* arguments) noexcept;

@@ -1,8 +1,10 @@
 #include <ATen/Context.h>
-#include <ATen/Functions.h>
 #include <ATen/ScalarOps.h>
 #include <ATen/core/Generator.h>
 #include <ATen/core/stack.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/scalar_tensor.h>
+#include <ATen/ops/zeros_like.h>
 #include <c10/core/InferenceMode.h>
 #include <torch/csrc/autograd/autograd.h>
 

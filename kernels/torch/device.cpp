@@ -1,6 +1,7 @@
 #include "kernels/torch/device.hpp"
 
-#include <ATen/Functions.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/from_blob.h>
 #include <c10/core/Allocator.h>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 #include <diopi/device_functions.h>
@@ -17,6 +18,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "kernels/torch/argument.hpp"
 #include "kernels/torch/plan.hpp"
 #include "runtime/context.hpp"
 

@@ -3,7 +3,6 @@
 
 #include <ATen/core/dispatch/Dispatcher.h>
 
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -72,8 +71,5 @@ struct Plans {
 [[nodiscard]] Plans make_plans(const Row& row);
 /// The same, made once.
 [[nodiscard]] const Plans& plans_of(const Row& row);
-
-/// The rows that the library has a function for.
-[[nodiscard]] std::span<const size_t> entries();
 
 }  // namespace diopi::torch_impl

@@ -87,7 +87,7 @@ int print_entries() {
         std::printf("#include <diopi/%s.h>\n", set);
     }
     std::printf(
-        "\n#include \"kernels/torch/argument.hpp\"\n#include \"kernels/torch/plan.hpp\"\n\n"
+        "\n#include \"kernels/torch/argument.hpp\"\n\n"
         "using diopi::torch_impl::Argument;\nusing diopi::torch_impl::call;\n\nextern \"C\" {\n");
     std::string indices, reasons;
     for (const diopi::Row& row : diopi::rows()) {

@@ -1,8 +1,8 @@
 /// A device of PyTorch's PrivateUse1 kind, as vendors bring them in a library of their own. Its memory is the host's,
 /// and each kernel is the processor's, on the same memory. DIOPI_OPEN_DEVICE_RECORD names a file for the operators that
 /// ran; DIOPI_OPEN_DEVICE_MEMORY is the largest number of bytes that one allocation gets. It has no generators.
-#include <ATen/ATen.h>
 #include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/ops/from_blob.h>
 #include <c10/core/Allocator.h>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 #include <torch/library.h>
