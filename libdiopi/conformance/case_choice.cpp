@@ -3,12 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <filesystem>
+#include <future>
 #include <iterator>
 #include <limits>
 #include <map>
 #include <optional>
 #include <set>
+#include <thread>
 
 #include "cases/plan.hpp"
 #include "conformance/bad_calls.hpp"
@@ -221,10 +224,22 @@ Result<std::vector<Case>> select_cases(const CaseChoice& choice, const Catalogue
 }
 
 std::vector<Case> generated_cases(const CaseChoice& choice, const Backend& backend) {
-    std::vector<Case> cases;
-    for (const std::string_view op : operators_to_generate(choice, backend)) {
-        std::ranges::move(generated_of(op, choice), std::back_inserter(cases));
+    const std::vector<std::string_view> operators = operators_to_generate(choice, backend);
+    std::vector<std::vector<Case>> of_operator(operators.size());
+    std::atomic<size_t> next = 0;
+    const auto generate = [&] {
+        for (size_t i = next++; i < operators.size(); i = next++) of_operator[i] = generated_of(operators[i], choice);
+    };
+    // Workers are forked later, so no pool of threads may stay: OpenMP's would.
+    const size_t processors = std::max(1U, std::thread::hardware_concurrency());
+    std::vector<std::future<void>> helpers;
+    while (helpers.size() + 1 < std::min(processors, operators.size())) {
+        helpers.push_back(std::async(std::launch::async, generate));
     }
+    generate();
+    for (std::future<void>& helper : helpers) helper.get();
+    std::vector<Case> cases;
+    for (std::vector<Case>& generated : of_operator) std::ranges::move(generated, std::back_inserter(cases));
     return cases;
 }
 

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <iterator>
+#include <string>
+#include <vector>
 
 #include "backend/backend.hpp"
 #include "hard/hard_cases.hpp"
@@ -27,4 +30,18 @@ TEST_CASE("an operator that has hard cases only can be chosen by its name, alone
     CHECK_FALSE(choose("root_mean_square").ok());
     choice.level = 1;
     CHECK_FALSE(choose("root_mean_square_norm").ok());
+}
+
+TEST_CASE("generated cases are in the table's order of operators, whatever the number of threads that make them") {
+    CaseChoice choice;
+    choice.level = 2;
+    choice.ops = *NameChoice::parse(std::vector<std::string>{"add", "attention*", "flip", "m*", "relu", "s*"});
+    std::vector<std::string> expected, found;
+    for (const Row& row : rows()) {
+        if (!choice.ops.matches(row.op) || &row != rows_of(row.op).front()) continue;
+        std::ranges::transform(hard_cases(row.op, choice.seed, 400), std::back_inserter(expected), &Case::id);
+    }
+    std::ranges::transform(generated_cases(choice, **find_backend("cpu")), std::back_inserter(found), &Case::id);
+    CHECK(found.size() > 10'000);
+    CHECK(found == expected);
 }
