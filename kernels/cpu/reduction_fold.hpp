@@ -87,13 +87,30 @@ typename F::Accumulator row(const typename F::Element* x, int64_t n, double cent
     return lanes[0];
 }
 
-/// Adds one element to each of n accumulators.
-template <class F, bool kCentred>
-void columns(typename F::Accumulator* a, const typename F::Element* x, const double* centres, int64_t n,
-             const F& given) {
-    const F f = given;
+/// Adds kRows elements, row_stride apart, to each of n accumulators.
+template <int64_t kRows, class F, bool kCentred>
+[[gnu::always_inline]] inline void add_rows(typename F::Accumulator* a, const typename F::Element* x,
+                                            int64_t row_stride, const double* centres, int64_t n, const F& f) {
 #pragma GCC ivdep
-    for (int64_t i = 0; i < n; ++i) a[i] = stepped<kCentred>(f, a[i], x[i], kCentred ? centres[i] : 0);
+    for (int64_t i = 0; i < n; ++i) {
+        const double centre = kCentred ? centres[i] : 0;
+        typename F::Accumulator own = a[i];
+#pragma GCC unroll 8
+        for (int64_t r = 0; r < kRows; ++r) own = stepped<kCentred>(f, own, x[r * row_stride + i], centre);
+        a[i] = own;
+    }
+}
+
+/// Adds `rows` elements, row_stride apart, to each of n accumulators.
+template <class F, bool kCentred>
+void columns(typename F::Accumulator* a, const typename F::Element* x, int64_t rows, int64_t row_stride,
+             const double* centres, int64_t n, const F& given) {
+    constexpr int64_t kAtOnce = 4;  // an accumulator is read and written once for these
+    const F f = given;
+    for (; rows >= kAtOnce; rows -= kAtOnce, x += kAtOnce * row_stride) {
+        add_rows<kAtOnce, F, kCentred>(a, x, row_stride, centres, n, f);
+    }
+    for (; rows > 0; --rows, x += row_stride) add_rows<1, F, kCentred>(a, x, row_stride, centres, n, f);
 }
 
 }  // namespace fold
@@ -153,17 +170,27 @@ class Fold {
 
     void fold_columns(int64_t offset, int64_t n) {
         const Nest& nest = plan_.joined;
-        const int64_t item = in_.item_size(), row_stride = nest.inner_stride(0);
-        // The processor does not read the next row ahead where it lies in another page.
-        const bool reads_soon = plan_.kept.inner_stride(0) == 1 && std::abs(row_stride * item) >= kPage;
+        const int64_t item = in_.item_size(), row_stride = nest.inner_stride(0), stride = plan_.kept.inner_stride(0);
+        const bool in_place = in_.dtype == element_ && stride == 1;
+        const int64_t most = in_place ? fold::kBlock : std::min(fold::kBlock, kTile / n);
+        // The processor does not read the next rows ahead where they lie in other pages.
+        const bool reads_soon = stride == 1 && std::abs(row_stride * item) >= kPage;
         for (auto& level : levels_) std::fill_n(level, n, f_.start());
         int64_t counts[fold::kLevels] = {};
         for_each_outer(nest, 1, [&](const Offsets& at) {
-            for (int64_t r = 0; r < nest.inner_size(); ++r) {
+            for (int64_t r = 0, rows = 0; r < nest.inner_size(); r += rows) {
+                rows = std::min({most, nest.inner_size() - r, fold::kBlock - counts[0]});
                 const int64_t from = offset + at[0] + r * row_stride;
-                if (reads_soon) read_soon(in_.data + (from + row_stride) * item, n * item);
-                columns_(levels_[0], load(from, 1, 0, n, plan_.kept.inner_stride(0)), centre_, n, f_);
-                pass_on(counts, n);
+                for (int64_t k = rows; reads_soon && k < 2 * rows; ++k) {
+                    read_soon(in_.data + (from + k * row_stride) * item, n * item);
+                }
+                if (in_place) {
+                    const Element* x = reinterpret_cast<const Element*>(in_.data) + from;
+                    columns_(levels_[0], x, rows, row_stride, centre_, n, f_);
+                } else {
+                    columns_(levels_[0], load(from, rows, row_stride, n, stride), rows, n, centre_, n, f_);
+                }
+                pass_on(counts, rows, n);
             }
         });
         for (int level = 1; level < fold::kLevels; ++level) join(levels_[0], levels_[level], n);
@@ -173,10 +200,12 @@ class Fold {
         for (int64_t i = 0; i < n; ++i) to[i] = f_.join(to[i], from[i]);
     }
 
-    /// After kBlock rows the accumulators of a level are joined with those of the next one.
-    void pass_on(int64_t (&counts)[fold::kLevels], int64_t n) {
-        for (int level = 0; level + 1 < fold::kLevels && ++counts[level] == fold::kBlock; ++level) {
+    /// A level's accumulators are joined with those of the next one after kBlock additions: of rows, then of a level.
+    void pass_on(int64_t (&counts)[fold::kLevels], int64_t rows, int64_t n) {
+        counts[0] += rows;
+        for (int level = 0; level + 1 < fold::kLevels && counts[level] == fold::kBlock; ++level) {
             counts[level] = 0;
+            ++counts[level + 1];
             join(levels_[level + 1], levels_[level], n);
             std::fill_n(levels_[level], n, f_.start());
         }
