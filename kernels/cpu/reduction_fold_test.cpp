@@ -82,3 +82,18 @@ TEST_CASE("extremes of a few rows find NaN wherever it stands", "[cpu][reduction
         }
     }
 }
+
+TEST_CASE("norms of bfloat16 numbers whose squares float32 does not hold, alone and among others", "[cpu][reduction]") {
+    const int64_t n = 1000;
+    for (const double large : {0.0, 1.0, 0x1p-30, 0x1p30, 0x1p100}) {
+        for (const double small : {1.0, 0x1p-75, 0x1p-100, 0x1p90}) {
+            const auto in = generate(Dtype::bfloat16, {2, n}, [&](int64_t i) { return i % n == 7 ? large : small; });
+            const auto out = norm(in, 2, {1}, {2});
+            double sum = 0;
+            for (const double x : values(in)) sum += x * x / 2;
+            INFO(large << " " << small);
+            CHECK(values(out)[0] == rounded(Dtype::bfloat16, std::sqrt(sum)));
+            CHECK(values(out)[1] == values(out)[0]);
+        }
+    }
+}

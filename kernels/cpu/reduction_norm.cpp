@@ -158,6 +158,9 @@ diopiError_t check_norm(std::string_view op, std::string_view argument, const Vi
 }
 
 diopiError_t norm_over(std::string_view op, const View& out, const View& in, ShapeView dims, double p) {
+    if (in.dtype == Dtype::bfloat16 && p == 2) {
+        return fold_along(op, out, in, dims, Dtype::bfloat16, Dtype::float64, Norm2<Bfloat16>());
+    }
     return with_floats(in.dtype, [&]<class T>(Dtype tiles) { return norm_of<T>(op, out, in, dims, p, tiles); });
 }
 

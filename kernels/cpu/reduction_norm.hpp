@@ -37,6 +37,20 @@ struct Norm2 : Sum {
     static double finish(double a) { return std::sqrt(a); }
 };
 
+/// A square of a bfloat16 number is exact in float32 unless it overflows or underflows. Then the sum shows it, or is so
+/// large that what is lost does not count.
+template <>
+struct Norm2<Bfloat16> : Sum {
+    using Element = Bfloat16;
+    static float term(Bfloat16 x) { return widened(x) * widened(x); }
+    static bool may_group(double sum) { return sum > 0x1p-80 && sum < kInfinity; }
+    static double step(double a, Bfloat16 x) {
+        const auto wide = static_cast<double>(widened(x));
+        return a + wide * wide;
+    }
+    static double finish(double a) { return std::sqrt(a); }
+};
+
 template <class T>
 struct NormCount : Sum {
     using Element = T;
