@@ -1,9 +1,12 @@
 /// Running sums. Those of floating numbers are formed in float64; those of float64 carry their rounding errors along.
+/// The order of a row's additions depends on its strides alone.
 #include <algorithm>
 #include <array>
 #include <complex>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
+#include <type_traits>
 
 #include "kernels/cpu/operators.hpp"
 #include "kernels/cpu/patch.hpp"
@@ -56,6 +59,44 @@ void add_rows(Running* sums, int64_t rows, int64_t row, const Element* x, Result
     }
 }
 
+/// Whether four neighbours of a row are added up before the sum of all elements before them joins: then only one
+/// addition of four waits for another.
+template <class Running>
+constexpr bool kByFours = std::is_same_v<Running, RunningSum<double>>;
+
+/// The same as add_rows for one row without gaps.
+template <class Element, class Running, class Result>
+void add_row(Running* sums, int64_t, int64_t, const Element* x, Result* out, int64_t n, int64_t, bool backward) {
+    constexpr int64_t kFour = 4;
+    using Wide [[gnu::vector_size(32)]] = double;
+    using Places [[gnu::vector_size(32)]] = int64_t;
+    using Elements [[gnu::vector_size(kFour * sizeof(Element))]] = Element;
+    using Results [[gnu::vector_size(kFour * sizeof(Result))]] = Result;
+    const Places reversed = {3, 2, 1, 0};
+    const Wide none{};
+    Wide before = sums->sum - none;
+    int64_t i = 0;
+    for (; i + kFour <= n; i += kFour) {
+        const int64_t first = backward ? n - i - kFour : i;
+        Elements own;
+        std::memcpy(&own, x + first, sizeof own);
+        Wide four = __builtin_convertvector(own, Wide);
+        if (backward) four = __builtin_shuffle(four, reversed);
+        four += __builtin_shuffle(four, none, Places{4, 0, 1, 2});
+        four += __builtin_shuffle(four, none, Places{4, 4, 0, 1});
+        Wide all = before + four;
+        before += __builtin_shuffle(four, Places{3, 3, 3, 3});
+        if (backward) all = __builtin_shuffle(all, reversed);
+        const Results results = __builtin_convertvector(all, Results);
+        std::memcpy(out + first, &results, sizeof results);
+    }
+    sums->sum = before[0];
+    for (; i < n; ++i) {
+        const int64_t at = backward ? n - 1 - i : i;
+        out[at] = static_cast<Result>(sums->add(x[at]));
+    }
+}
+
 /// Element: the type of the input's tiles; Result: that of the sums.
 template <class Element, class Running, class Result>
 class Scan {
@@ -71,7 +112,7 @@ class Scan {
 
     void run(int64_t begin, int64_t end) {
         const bool adjacent = std::abs(plan_.strides[0]) > std::abs(row_strides_[0]);
-        const int64_t most = adjacent ? kAdjacent : kBeside;
+        const int64_t most = adjacent ? kAdjacent : kByFours<Running> ? 1 : kBeside;
         for (int64_t r = begin, rows = 0; r < end; r += rows) {
             rows = std::min({most, end - r, run_length_ - r % run_length_});
             if (!adjacent && rows < kBeside) rows = 1;
@@ -98,10 +139,17 @@ class Scan {
             const Patch to = patch(out_, 1, out);
             auto* results = static_cast<Result*>(storer_.target(to));
             const int64_t row = adjacent ? 1 : n, step = adjacent ? rows : 1;
-            const AddRows add = rows == 1 ? one_row_ : adjacent ? adjacent_rows_ : beside_;
+            const AddRows add = adjacent ? adjacent_rows_ : rows == 1 ? one_row_ : beside_;
             add(sums, rows, row, x, results, n, step, backward_);
             storer_.store(results, to);
         }
+    }
+
+    static AddRows row_function() {
+        if constexpr (kByFours<Running>)
+            return best<add_row<Element, Running, Result>>();
+        else
+            return best<add_rows<1, Element, Running, Result>>();
     }
 
     const AlongDim& plan_;
@@ -109,7 +157,7 @@ class Scan {
     bool backward_;
     std::array<int64_t, 2> row_strides_{};  ///< elements from one row of a run to the next, in the input and in the out
     int64_t run_length_ = 1;                ///< rows of a run
-    AddRows one_row_ = best<add_rows<1, Element, Running, Result>>();
+    AddRows one_row_ = row_function();
     AddRows beside_ = best<add_rows<kBeside, Element, Running, Result>>();
     AddRows adjacent_rows_ = best<add_rows<0, Element, Running, Result>>();
     Loader loader_;

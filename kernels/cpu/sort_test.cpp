@@ -51,6 +51,26 @@ TEST_CASE("running sums along each dim, both ways, whatever the number of rows",
     }
 }
 
+TEST_CASE("a running sum has the same bits alone as among others, along rows and across them", "[cpu][sort]") {
+    constexpr int64_t kLong = 1027, kMany = 129;
+    for (const bool across : {false, true}) {
+        const Shape shape = across ? Shape{kLong, kMany} : Shape{kMany, kLong};
+        const auto number = [&](int64_t i) { return std::sin(static_cast<double>(across ? i / kMany : i % kLong)); };
+        const auto x = generate(Dtype::float32, shape, number), out = blank(Dtype::float64, shape);
+        REQUIRE(cpu::diopiCumsum(&context, out.get(), x.get(), across ? 0 : 1) == diopiSuccess);
+        const Values sums = values(out);
+        bool same = true;
+        for (int64_t row = 1; row < kMany; ++row) {
+            for (int64_t i = 0; i < kLong; ++i) {
+                const int64_t first = across ? i * kMany : i, own = across ? first + row : row * kLong + i;
+                same = same && sums[static_cast<size_t>(own)] == sums[static_cast<size_t>(first)];
+            }
+        }
+        INFO(across);
+        CHECK(same);
+    }
+}
+
 TEST_CASE("the first elements of long rows are those of the whole order", "[cpu][sort]") {
     for (const Dtype dtype : {Dtype::float32, Dtype::float64, Dtype::float16}) {
         for (const int64_t n : {63, 64, 65, 129, 5000}) {
