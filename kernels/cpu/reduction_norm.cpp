@@ -1,4 +1,5 @@
-/// Standard deviations, products and norms. Sums and products of floating numbers are formed in float64.
+/// Standard deviations, products and norms. Sums and products of floating numbers are formed in float64; four
+/// squares of bfloat16 numbers are added up in float32 before.
 #include <cmath>
 
 #include "kernels/cpu/operators.hpp"

@@ -11,6 +11,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <system_error>
 #include <thread>
 
 #include "cases/plan.hpp"
@@ -233,8 +234,12 @@ std::vector<Case> generated_cases(const CaseChoice& choice, const Backend& backe
     // Workers are forked later, so no pool of threads may stay: OpenMP's would.
     const size_t processors = std::max(1U, std::thread::hardware_concurrency());
     std::vector<std::future<void>> helpers;
-    while (helpers.size() + 1 < std::min(processors, operators.size())) {
-        helpers.push_back(std::async(std::launch::async, generate));
+    try {
+        while (helpers.size() + 1 < std::min(processors, operators.size())) {
+            helpers.push_back(std::async(std::launch::async, generate));
+        }
+    } catch (const std::system_error&) {
+        // No more threads may begin: those that did make all cases.
     }
     generate();
     for (std::future<void>& helper : helpers) helper.get();
