@@ -23,7 +23,7 @@ void install_interrupt_handler();
 using WorkDone = std::function<Status(size_t item, const WorkOutcome& outcome, std::vector<size_t>& more)>;
 
 /// Calls work(item) in worker processes and done(item, outcome) in this one, in the order in which items end. The
-/// process must not have started threads. Stops early, with its workers gone, when interrupted() turns true or `done`
+/// process must have no other threads. Stops early, with its workers gone, when interrupted() turns true or `done`
 /// returns an error, which is passed on. No process that a worker started survives the end of the run or of
 /// this process.
 Status run_in_workers(const std::vector<size_t>& items, const PoolOptions& options, const Work& work,
