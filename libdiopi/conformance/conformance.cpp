@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -20,7 +21,7 @@ namespace diopi {
 namespace {
 
 /// Failed cases that are repeated alone, and the time after which no other one is.
-constexpr int kMostRepeated = 32;
+constexpr size_t kMostRepeated = 32;
 constexpr double kMostRepeating_s = 60;
 
 /// A case needs this multiple of its tensors' bytes: log_softmax 1.2, with the error bounds of its results.
@@ -177,10 +178,7 @@ class Conformance {
 
     Status run_items(const std::vector<size_t>& items) {
         auto [pool, options] = workers_of(options_);
-        pool.needs = [this](size_t item) {
-            const int64_t bytes = item < cases_.size() ? needed_[item] : 0;
-            return static_cast<int64_t>(kRoomToWork * static_cast<double>(bytes));
-        };
+        pool.needs = needs();
         pool.is_enough = [this] { return options_.max_failures > 0 && failures_ >= options_.max_failures; };
         options.after_case = options_.after_case;
         options.save = options_.save;
@@ -222,38 +220,49 @@ class Conformance {
         return status.ok() ? status_ : status;
     }
 
+    /// The memory of each item.
+    [[nodiscard]] std::function<int64_t(size_t)> needs() const {
+        return [this](size_t item) {
+            const int64_t bytes = item < cases_.size() ? needed_[item] : 0;
+            return static_cast<int64_t>(kRoomToWork * static_cast<double>(bytes));
+        };
+    }
+
     [[nodiscard]] bool saves() const { return !options_.save.folder.empty(); }
 
     /// Repeats the first failed cases, each in a worker of its own: one that passes there depends on what ran before.
     Status repeat_alone() {
-        auto [pool, options] = workers_of(options_);
-        pool.jobs = 1;
-        pool.budget_s = 0;
         std::map<std::string, size_t> positions;
         for (size_t i = 0; i < cases_.size(); ++i) positions[cases_[i].id()] = i;
-        int repeated = 0;
-        const Stopwatch watch;
+        std::map<size_t, CaseResult*> suspects;
+        std::vector<size_t> items;
         for (CaseResult& result : run_.results) {
             const auto at = positions.find(result.case_id);
             const bool is_suspect = result.verdict == Verdict::kFailed && at != positions.end() && cases_.size() > 1;
-            if (!is_suspect || interrupted()) continue;
-            if (repeated++ == kMostRepeated || watch.seconds() > kMostRepeating_s) break;
-            CaseWorker worker(options);
-            Verdict alone = Verdict::kFailed;
-            const auto work = [&](size_t item) { return worker.work(cases_[item]); };
-            const auto done = [&](size_t item, const WorkOutcome& outcome, std::vector<size_t>&) {
-                alone = worker.result_of(cases_[item], outcome).verdict;
-                return Status();
-            };
-            if (Status s = run_in_workers({at->second}, pool, work, done); !s.ok()) return s;
-            if (alone != Verdict::kPassed) continue;
+            if (!is_suspect || items.size() == kMostRepeated) continue;
+            suspects[at->second] = &result;
+            items.push_back(at->second);
+        }
+        if (items.empty() || interrupted()) return {};
+        auto [pool, options] = workers_of(options_);
+        pool.needs = needs();
+        pool.budget_s = kMostRepeating_s;
+        CaseWorker worker(options);
+        const auto work = [&](size_t item) {
+            WorkAnswer answer = worker.work(cases_[item]);
+            answer.last = true;
+            return answer;
+        };
+        const auto done = [&](size_t item, const WorkOutcome& outcome, std::vector<size_t>&) -> Status {
+            if (worker.result_of(cases_[item], outcome).verdict != Verdict::kPassed) return {};
+            CaseResult& result = *suspects.at(item);
             result.passes_alone = true;
-            if (Status s = journal_->append(result); !s.ok()) return s;
             warn(result.case_id +
                  " passes when it is repeated alone: it depends on earlier calls or on addresses; "
                  "--find-order looks for the case before it");
-        }
-        return {};
+            return journal_->append(result);
+        };
+        return run_in_workers(items, pool, work, done);
     }
 
     /// Saves the bundles of a case whose own worker died, in a worker. Answers with their names.
