@@ -7,8 +7,8 @@
 ///     Result finish(a)
 ///     kVectors                   in folds in any order: a row has so many vectors of accumulators, whose steps, of
 ///                                vectors, do not wait for each other
-///     float term(x)              in sums: what step adds, in float32. A row is then summed by four terms at a time,
-///     unless bool may_group(sum)        is false for what this gives
+///     float term(x)              in sums: what step adds, in float32; a row is summed by four terms at a time
+///     bool may_group(sum)        whether such a sum of a row is exact enough; else it is formed again by steps
 ///
 /// Rows are folded in lanes and blocks, columns in levels: sums are as exact as pairwise ones.
 #pragma once

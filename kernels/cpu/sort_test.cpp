@@ -56,7 +56,7 @@ TEST_CASE("a running sum has the same bits alone as among others, along rows and
     constexpr int64_t kLong = 1027, kMany = 257;
     for (const bool across : {false, true}) {
         const Shape shape = across ? Shape{kLong, kMany} : Shape{kMany, kLong};
-        // Of so many sizes that their sums are rounded in float64, too.
+        // The numbers differ so much in size that float64 rounds their sums, too.
         const auto number = [&](int64_t i) {
             const int64_t place = across ? i / kMany : i % kLong;
             return std::ldexp(std::sin(static_cast<double>(place)), static_cast<int>(place % 61));

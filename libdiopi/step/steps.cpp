@@ -110,8 +110,8 @@ std::vector<OutputSpec> Step::results() const {
 
 namespace {
 
-/// What the reference computed; null where it cannot. Throws bad_alloc where memory ran out: without
-/// these numbers, a correct result may exceed the bounds that are left.
+/// Returns what the reference computed, or null where it has no answer. Throws bad_alloc where memory ran out: without
+/// these numbers a correct result may exceed the remaining bounds.
 TensorPtr if_known(const Result<TensorPtr>& computed) {
     if (computed.ok()) return *computed;
     if (failure_of(computed.error()).kind == FailureKind::kOutOfMemory) throw std::bad_alloc();
