@@ -108,7 +108,7 @@ constexpr int64_t kWindow = 64;
 /// Columns that a thread adds up at once.
 constexpr int kColumns = 4;
 
-struct Sums {
+struct RowSums {
     const uint64_t* keys;
     int64_t n, count, size;  ///< keys, rows, columns
     bool by_frequency;
@@ -122,7 +122,7 @@ struct Part {
 };
 
 /// The part that begins at key p, if one does.
-__device__ bool part_at(const Sums& a, int64_t p, Part& part) {
+__device__ bool part_at(const RowSums& a, int64_t p, Part& part) {
     const auto n = static_cast<uint64_t>(a.n);
     const uint64_t row = a.keys[p] / n, base = row * n;
     if (static_cast<int64_t>(row) >= a.count) return false;
@@ -139,14 +139,14 @@ __device__ bool part_at(const Sums& a, int64_t p, Part& part) {
 
 /// The factor of a row's sum: its keys are [first, last).
 template <class C>
-__device__ C factor(const Sums& a, int64_t first, int64_t last) {
+__device__ C factor(const RowSums& a, int64_t first, int64_t last) {
     return a.by_frequency && last - first > 1 ? C(1) / static_cast<C>(last - first) : C(1);
 }
 
 /// Adds up each part: into the row where it is the row's only one, else into its window's two rows of `partial`, the
 /// first for a part that continues one of the window before.
 template <class C>
-__global__ void add_parts_kernel(Sums a, const void* grad, Dtype dtype, void* out, Dtype out_dtype, C* partial,
+__global__ void add_parts_kernel(RowSums a, const void* grad, Dtype dtype, void* out, Dtype out_dtype, C* partial,
                                  int64_t chunks, int lanes_log) {
     const int64_t thread = int64_t{blockIdx.x} * blockDim.x + threadIdx.x, lanes = int64_t{1} << lanes_log;
     const int64_t step = int64_t{gridDim.x} * blockDim.x >> lanes_log;
@@ -181,7 +181,7 @@ __global__ void add_parts_kernel(Sums a, const void* grad, Dtype dtype, void* ou
 
 /// Adds up the parts of each row that begins in a window and continues in the next one.
 template <class C>
-__global__ void join_parts_kernel(Sums a, const C* partial, void* out, Dtype out_dtype, int lanes_log) {
+__global__ void join_parts_kernel(RowSums a, const C* partial, void* out, Dtype out_dtype, int lanes_log) {
     const int64_t thread = int64_t{blockIdx.x} * blockDim.x + threadIdx.x, lanes = int64_t{1} << lanes_log;
     const int64_t step = int64_t{gridDim.x} * blockDim.x >> lanes_log;
     const auto n = static_cast<uint64_t>(a.n);
@@ -215,7 +215,8 @@ diopiError_t sort_places(diopiContextHandle_t ctx, std::string_view op, const Ro
 static_assert(kTile == 1 << 9);
 
 template <class C>
-diopiError_t add_up(diopiContextHandle_t ctx, std::string_view op, const Sums& a, const View& grad, const View& out) {
+diopiError_t add_up(diopiContextHandle_t ctx, std::string_view op, const RowSums& a, const View& grad,
+                    const View& out) {
     const int64_t windows = (a.n + kWindow - 1) / kWindow;
     View partial;
     const int64_t shape[] = {windows * 2, a.size};
@@ -251,7 +252,7 @@ diopiError_t scatter(diopiContextHandle_t ctx, std::string_view op, const Rows& 
     auto* keys = reinterpret_cast<uint64_t*>(first.data);
     const diopiError_t error = sort_places(ctx, op, rows, padding, keys, reinterpret_cast<uint64_t*>(second.data));
     if (error != diopiSuccess) return error;
-    const Sums a{keys, rows.n, rows.count, out.shape[1], by_frequency};
+    const RowSums a{keys, rows.n, rows.count, out.shape[1], by_frequency};
     const bool is_wide = grad.dtype == Dtype::float64 || out.dtype == Dtype::float64;
     return (is_wide ? add_up<double> : add_up<float>)(ctx, op, a, grad, out);
 }
