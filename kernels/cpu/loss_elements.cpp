@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <functional>
 #include <vector>
 
 #include "kernels/cpu/loss_entropy.hpp"
 #include "kernels/cpu/operands.hpp"
 #include "kernels/cpu/operators.hpp"
+#include "kernels/cpu/sum_lanes.hpp"
 #include "kernels/entries/entries.hpp"
 #include "kernels/operands/loss.hpp"
 
@@ -15,20 +17,9 @@ namespace diopi::cpu {
 
 namespace {
 
-/// In lanes, so that it runs on vectors and grows its error slowly.
 template <class T>
 double sum_of(const T* x, int64_t n) {
-    constexpr int64_t kLanes = 16;
-    double lanes[kLanes] = {};
-    int64_t i = 0;
-    for (; i + kLanes <= n; i += kLanes) {
-        for (int64_t l = 0; l < kLanes; ++l) lanes[l] += static_cast<double>(x[i + l]);
-    }
-    for (int64_t l = 0; i < n; ++i, ++l) lanes[l] += static_cast<double>(x[i]);
-    for (int64_t half = kLanes / 2; half > 0; half /= 2) {
-        for (int64_t l = 0; l < half; ++l) lanes[l] += lanes[l + half];
-    }
-    return lanes[0];
+    return sum_lanes<false, double>(x, n, std::identity());
 }
 
 constexpr int64_t kChunk = 1 << 13;  ///< elements whose losses stay in the first two levels of the cache

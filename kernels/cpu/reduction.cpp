@@ -4,12 +4,13 @@
 #include <bit>
 #include <cmath>
 #include <complex>
+#include <functional>
 #include <type_traits>
 #include <vector>
 
 #include "kernels/cpu/operators.hpp"
 #include "kernels/cpu/patch.hpp"
-#include "kernels/cpu/read_ahead.hpp"
+#include "kernels/cpu/sum_lanes.hpp"
 #include "kernels/cpu/threads.hpp"
 #include "kernels/cpu/tile.hpp"
 #include "kernels/entries/entries.hpp"
@@ -22,7 +23,6 @@ namespace {
 using Complex = std::complex<double>;
 
 /// Measured on an AMD EPYC (Zen 4) guest.
-constexpr int64_t kLanes = 32;         ///< partial sums of a row: 8 AVX registers of double
 constexpr int64_t kBlockOfTiles = 16;  ///< partial sums joined before the next level takes over
 constexpr int kLevels = 4;
 constexpr int64_t kColumns = 4096;  ///< columns summed at once: rows far apart are then read in long runs
@@ -56,11 +56,9 @@ class Cascade {
     int64_t counts_[kLevels] = {};
 };
 
-/// Whether a few elements are added up in float32 before they join a sum in float64. Two or three roundings to float32
-/// are fewer than those of a pairwise sum. A sum that is not finite is formed again without them.
+/// Whether a few elements are added up in float32 before they join a sum in float64.
 template <class Element, class Sum>
 constexpr bool kGroups = std::is_same_v<Sum, double> && !std::is_same_v<Element, double>;
-constexpr int64_t kGroup = 4;
 constexpr uint32_t kInfinity = 0x7f800000;  ///< the bits of the float
 
 template <class Sum, class Element>
@@ -68,49 +66,18 @@ Sum summand(Element x) {
     return static_cast<Sum>(widened(x));
 }
 
-/// The sum of 2 * kHalf numbers, which it overwrites.
-template <int64_t kHalf, class Sum>
-Sum folded(Sum* lanes) {
-    for (int64_t l = 0; l < kHalf; ++l) lanes[l] += lanes[l + kHalf];
-    if constexpr (kHalf == 1)
-        return lanes[0];
-    else
-        return folded<kHalf / 2>(lanes);
-}
-
-/// Adds up x in kLanes sums, kGroup elements at a time if `kGrouped`.
-template <bool kGrouped, class Element, class Sum>
-Sum sum_lanes(const Element* x, int64_t n) {
-    Sum lanes[kLanes] = {};
-    int64_t i = 0;
-    if constexpr (kGrouped) {
-        const auto at = [&](int64_t k) { return widened(x[k]); };
-        for (; i + kGroup * kLanes <= n; i += kGroup * kLanes) {
-            read_ahead(x + i, kGroup * kLanes);
-            for (int64_t l = i; l < i + kLanes; ++l) {
-                lanes[l - i] += static_cast<Sum>((at(l) + at(l + kLanes)) + (at(l + 2 * kLanes) + at(l + 3 * kLanes)));
-            }
-        }
-    }
-    for (; i + kLanes <= n; i += kLanes) {
-        for (int64_t l = 0; l < kLanes; ++l) lanes[l] += summand<Sum>(x[i + l]);
-    }
-    for (int64_t l = 0; i < n; ++i, ++l) lanes[l] += summand<Sum>(x[i]);
-    return folded<kLanes / 2>(lanes);
-}
-
 template <class Element, class Sum>
 Sum sum_row(const Element* x, int64_t n) {
-    if (n < kLanes) {
+    if (n < kSumLanes) {
         Sum sum{};
         for (int64_t i = 0; i < n; ++i) sum += summand<Sum>(x[i]);
         return sum;
     }
     if constexpr (kGroups<Element, Sum>) {
-        const Sum sum = sum_lanes<true, Element, Sum>(x, n);
+        const Sum sum = sum_lanes<true, Sum>(x, n, std::identity());
         if (std::isfinite(sum)) return sum;
     }
-    return sum_lanes<false, Element, Sum>(x, n);
+    return sum_lanes<false, Sum>(x, n, std::identity());
 }
 
 /// sums[i] += x[i]
@@ -297,7 +264,7 @@ class Summation {
         const Nest& nest = plan_.joined;
         const int64_t rows = nest.inner_size(), stride = nest.inner_stride(0);
         const bool is_wide = columns_ >= kWide;
-        const int64_t groups = std::max<int64_t>(1, kLanes / columns_);
+        const int64_t groups = std::max<int64_t>(1, kSumLanes / columns_);
         const int64_t width = n * groups;
         const int64_t step = is_wide ? kRows : kTile / (columns_ * groups) * groups;
         for (auto& level : levels_) std::fill_n(level, width, Sum{});

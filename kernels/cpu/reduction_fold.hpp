@@ -7,8 +7,9 @@
 ///     Result finish(a)
 ///     kVectors                   in folds in any order: a row has so many vectors of accumulators, whose steps, of
 ///                                vectors, do not wait for each other
-///     float term(x)              in sums: what step adds, in float32; a row is summed by four terms at a time
-///     bool may_group(sum)        whether such a sum of a row is exact enough; else it is formed again by steps
+///     X term(X x)                in sums: what step adds, computed in float32 or float64
+///     bool may_group(sum)        in folds with a term: whether the sum of a row, whose terms were computed and added
+///                                up by four in float32, is exact enough; else it is formed again by steps
 ///
 /// Rows are folded in lanes and blocks, columns in levels: sums are as exact as pairwise ones.
 #pragma once
@@ -22,6 +23,7 @@
 #include "kernels/cpu/instruction_sets.hpp"
 #include "kernels/cpu/patch.hpp"
 #include "kernels/cpu/read_ahead.hpp"
+#include "kernels/cpu/sum_lanes.hpp"
 #include "kernels/cpu/threads.hpp"
 #include "kernels/cpu/tile.hpp"
 #include "kernels/operands/reduction.hpp"
@@ -70,31 +72,12 @@ template <class F>
     return all;
 }
 
-/// A sum in float64 of groups of four terms, which are added up in float32.
-template <class F>
-[[gnu::always_inline]] inline double row_in_groups(const typename F::Element* x, int64_t n) {
-    constexpr int64_t kGroup = 4, kSums = 32;
-    double lanes[kSums] = {};
-    int64_t i = 0;
-    for (; i + kGroup * kSums <= n; i += kGroup * kSums) {
-        read_ahead(x + i, kGroup * kSums);
-        const auto at = [&](int64_t k) { return F::term(x[k]); };
-        for (int64_t l = i; l < i + kSums; ++l) {
-            lanes[l - i] += static_cast<double>((at(l) + at(l + kSums)) + (at(l + 2 * kSums) + at(l + 3 * kSums)));
-        }
-    }
-    for (int64_t l = 0; i < n; ++i, l = (l + 1) % kSums) lanes[l] = F::step(lanes[l], x[i]);
-    for (int64_t half = kSums / 2; half > 0; half /= 2) {
-        for (int64_t l = 0; l < half; ++l) lanes[l] += lanes[l + half];
-    }
-    return lanes[0];
-}
-
 template <class F, bool kCentred>
 typename F::Accumulator row(const typename F::Element* x, int64_t n, double centre, const F& given) {
     if constexpr (requires { F::kVectors; }) return row_in_vectors<F>(x, n);
-    if constexpr (requires { F::term(*x); }) {
-        if (const double sum = row_in_groups<F>(x, n); F::may_group(sum)) return sum;
+    if constexpr (requires { F::may_group(0.0); }) {
+        const auto term = [](auto wide) { return F::term(wide); };
+        if (const double sum = sum_lanes<true, double>(x, n, term); F::may_group(sum)) return sum;
     }
     const F f = given;
     typename F::Accumulator lanes[kLanes];

@@ -42,12 +42,12 @@ struct Norm2 : Sum {
 template <>
 struct Norm2<Bfloat16> : Sum {
     using Element = Bfloat16;
-    static float term(Bfloat16 x) { return widened(x) * widened(x); }
-    static bool may_group(double sum) { return sum > 0x1p-80 && sum < kInfinity; }
-    static double step(double a, Bfloat16 x) {
-        const auto wide = static_cast<double>(widened(x));
-        return a + wide * wide;
+    template <class X>
+    static X term(X x) {
+        return x * x;
     }
+    static bool may_group(double sum) { return sum > 0x1p-80 && sum < kInfinity; }
+    static double step(double a, Bfloat16 x) { return a + term(static_cast<double>(widened(x))); }
     static double finish(double a) { return std::sqrt(a); }
 };
 
