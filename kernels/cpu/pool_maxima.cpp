@@ -6,6 +6,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "kernels/cpu/convert.hpp"
 #include "kernels/cpu/elements.hpp"
 #include "kernels/cpu/onednn_staging.hpp"
 #include "kernels/cpu/threads.hpp"
@@ -33,12 +34,18 @@ void for_each_place(int64_t count, int64_t lanes, const int64_t* indices, const 
     }
 }
 
+/// From so many elements of a plane for each that is added on, single ones are rounded: for the others this takes
+/// longer than a whole plane in vectors. Measured on an AMD EPYC (Zen 3) guest.
+constexpr int64_t kSparse = 32;
+
 /// Adds every element of grad_out where its index points; false when an index lies outside of its plane. Elements of a
-/// half type are added up in float32, in a plane that is 0 before and after.
+/// half type are added up in float32, in a plane that is 0 before and after, and rounded by `convert`.
 template <class T, class Stored>
-bool scatter_maxima(const PoolShape& s, const T* grad_out, const int64_t* indices, Stored* grad_in) {
+bool scatter_maxima(const PoolShape& s, const T* grad_out, const int64_t* indices, Stored* grad_in,
+                    [[maybe_unused]] Convert convert) {
     constexpr bool kRounds = !std::is_same_v<T, Stored>;
     const int64_t area = area_of(s.in), out_area = area_of(s.out), size = area * s.lanes, given = out_area * s.lanes;
+    const bool is_sparse = size >= kSparse * given;
     std::atomic<bool> sound = true;
     parallel_for(s.count, size + given, [&](int64_t first, int64_t last) {
         std::vector<T> sums(kRounds ? static_cast<size_t>(size) : 0);
@@ -46,7 +53,7 @@ bool scatter_maxima(const PoolShape& s, const T* grad_out, const int64_t* indice
             Stored* plane = grad_in + n * size;
             const T* g = grad_out + n * given;
             const int64_t* where = indices + n * given;
-            std::fill_n(plane, size, Stored{});
+            if (!kRounds || is_sparse) std::fill_n(plane, size, Stored{});
             if (!are_inside(where, given, area)) {
                 sound = false;
                 continue;
@@ -55,8 +62,13 @@ bool scatter_maxima(const PoolShape& s, const T* grad_out, const int64_t* indice
             if constexpr (kRounds) {
                 T* sum = sums.data();
                 each([=](int64_t i, int64_t place) { sum[place] += g[i]; });
-                each([=](int64_t, int64_t place) { plane[place] = rounded<Stored>(sum[place]); });
-                each([=](int64_t, int64_t place) { sum[place] = 0; });
+                if (is_sparse) {
+                    each([=](int64_t, int64_t place) { plane[place] = rounded<Stored>(sum[place]); });
+                    each([=](int64_t, int64_t place) { sum[place] = 0; });
+                } else {
+                    convert(sum, plane, size);
+                    std::fill_n(sum, size, T{});
+                }
             } else {
                 each([=](int64_t i, int64_t place) { plane[place] += g[i]; });
             }
@@ -73,7 +85,8 @@ diopiError_t run_max_backward(diopiContextHandle_t ctx, std::string_view op, con
     const auto* where = staging.in<int64_t>(p.indices.view(), layout);
     auto* grad = staging.out<Stored>(p.in.view(), layout);
     if (staging.error() != diopiSuccess) return staging.error();
-    if (!scatter_maxima(pool_shape(p.in, p.out, layout), g, where, grad)) {
+    const Convert convert = converter(Dtype::float32, p.in.dtype);
+    if (!scatter_maxima(pool_shape(p.in, p.out, layout), g, where, grad, convert)) {
         return fail(diopiErrorOccurred, std::string(op) + ": indices holds a place outside of the plane of input");
     }
     return staging.finish();
