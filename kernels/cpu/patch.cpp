@@ -72,11 +72,12 @@ template <class T>
 void scatter(const std::byte* from, const Patch& to) {
     const T* a = reinterpret_cast<const T*>(from);
     T* o = reinterpret_cast<T*>(to.data);
-    for (int64_t r = 0; r < to.rows; ++r) {
-        if (to.stride == 1) {
-            std::copy_n(a + r * to.n, to.n, o + r * to.row_stride);
+    const int64_t n = to.n, stride = to.stride;  // a store might change those of the patch
+    for (int64_t r = 0; r < to.rows; ++r, a += n, o += to.row_stride) {
+        if (stride == 1) {
+            std::copy_n(a, n, o);
         } else {
-            for (int64_t i = 0; i < to.n; ++i) o[r * to.row_stride + i * to.stride] = a[r * to.n + i];
+            for (int64_t i = 0; i < n; ++i) o[i * stride] = a[i];
         }
     }
 }

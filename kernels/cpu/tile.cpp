@@ -118,13 +118,12 @@ class Runner {
 
 /// Calls body(part) for parts of the plan that cover it, each in its own thread.
 template <class Body>
-void in_parts(const Plan& plan, Body&& body) {
+void in_parts(const Plan& plan, Loop loop, Body&& body) {
     const Nest& nest = plan.nest;
     // The outermost dim, unless it is too short to share.
     size_t dim = 0;
     while (dim + 1 < static_cast<size_t>(nest.rank) && nest.sizes[dim] < omp_get_max_threads()) ++dim;
     const int64_t size = nest.sizes[dim];
-    const Loop loop = plan.op.run == nullptr ? Loop::copy : plan.op.loop;
     parallel_for(size, nest.numel / size, loop, [&](int64_t begin, int64_t end) {
         if (end - begin == size) return body(plan);  // most calls are small: no copy
         Plan part = plan;
@@ -155,7 +154,7 @@ void fill_runs(const Plan& plan) {
 }
 
 void run_plan(Plan& plan) {
-    in_parts(plan, [](const Plan& part) { Runner(part).run(); });
+    in_parts(plan, plan.op.loop, [](const Plan& part) { Runner(part).run(); });
 }
 
 /// Whether all operands are equal arrays of the types of the function, which need no conversion.
@@ -230,11 +229,11 @@ void copy(const View& from, const View& to) {
     plan.make_nest();
     const Nest& nest = plan.nest;
     if (from.dtype == to.dtype && nest.inner_stride(0) == 1 && nest.inner_stride(1) == 1) {
-        in_parts(plan, copy_runs);
+        in_parts(plan, Loop::copy, copy_runs);
         return;
     }
     if (from.dtype == to.dtype && nest.inner_stride(0) == 1 && nest.inner_stride(1) == 0) {
-        in_parts(plan, fill_runs);
+        in_parts(plan, Loop::copy, fill_runs);
         return;
     }
     // Some pairs of dtypes need an intermediate type; int64 does not hold the upper half of uint64.
