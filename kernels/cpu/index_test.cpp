@@ -1,3 +1,5 @@
+#include <omp.h>
+
 #include "kernels/cpu/onednn_testing.hpp"
 
 using namespace diopi;
@@ -87,4 +89,30 @@ TEST_CASE("a copy in another memory format has its strides, and that number") {
     CHECK(format == diopiMemoryFormat_Contiguous);
     CHECK(cpu::diopiContiguous(&ctx, &made, x.get(), diopiMemoryFormat_ChannelsLast3d) == diopiErrorOccurred);
     CHECK(cpu::diopiTensorDestructionHook(&ctx, x->data()) == diopiSuccess);
+}
+
+TEST_CASE("rows of a gradient are the same for any number of threads, also where few of them have all terms") {
+    diopiContext ctx(cpu_device());
+    constexpr int64_t kPlanes = 3, kRows = 5, kTerms = 64, kSize = 1024;
+    Values terms, expected, places;
+    for (int64_t k = 0; k < kTerms; ++k) places.push_back(k % 4 == 0 ? 3 : 4);
+    for (int64_t plane = 0; plane < kPlanes; ++plane) {
+        for (int64_t k = 0; k < kTerms; ++k) terms.insert(terms.end(), kSize, static_cast<double>(plane + 1));
+        for (const double count : {0, 0, 0, 16, 48}) {
+            expected.insert(expected.end(), kSize, count * static_cast<double>(plane + 1));
+        }
+    }
+    const auto grad = tensor({kPlanes, kTerms, kSize}, Dtype::float32, terms);
+    const auto at = tensor({kTerms}, Dtype::int64, places);
+    int64_t sizes[] = {kPlanes, kRows, kSize};
+    const int before = omp_get_max_threads();
+    for (const int threads : {1, 2, 3, 8}) {
+        INFO(threads << " threads");
+        const auto sums = unwritten({kPlanes, kRows, kSize}, Dtype::float32);
+        omp_set_num_threads(threads);
+        const diopiError_t error = cpu::diopiIndexSelectBackward(&ctx, sums.get(), grad.get(), {sizes, 3}, 1, at.get());
+        omp_set_num_threads(before);
+        REQUIRE(error == diopiSuccess);
+        CHECK(values(*sums) == expected);
+    }
 }

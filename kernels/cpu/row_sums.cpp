@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <ranges>
 #include <vector>
 
 #include "kernels/cpu/onednn_staging.hpp"
@@ -76,11 +77,13 @@ class RowTiles {
 template <class T>
 void sum_dense_rows(const View& grad, const View& out, int64_t size, int64_t picked, const RowTerms& terms,
                     bool divided) {
-    const int64_t rows = terms.rows(), outer = out.numel / (rows * size);
-    parallel_for(outer * rows, size + picked * size / rows, [&](int64_t begin, int64_t end) {
+    const int64_t rows = terms.rows(), outer = out.numel / (rows * size), work = terms.work();
+    const auto row_from = [&](int64_t at) { return at / work * rows + terms.row_from(at % work); };
+    // The terms may all have the same few rows.
+    parallel_for(outer * work, size, [&](int64_t first, int64_t last) {
         const auto tiles = std::make_unique<RowTiles<T>>(grad, out, size);
-        const int64_t row_bytes = size * out.item_size();
-        for (int64_t r = begin; r < end; ++r) {
+        const int64_t row_bytes = size * out.item_size(), end = row_from(last);
+        for (int64_t r = row_from(first); r < end; ++r) {
             const int64_t empty = r;
             while (r < end && terms.of(r % rows).empty()) ++r;
             if (r > empty) std::memset(out.data + empty * row_bytes, 0, static_cast<size_t>((r - empty) * row_bytes));
@@ -105,6 +108,11 @@ RowTerms::RowTerms(Positions places, int64_t count, int64_t skipped)
         if (places[k] == skipped) continue;
         order_[static_cast<size_t>(next[static_cast<size_t>(places[k])]++)] = static_cast<int64_t>(k);
     }
+}
+
+int64_t RowTerms::row_from(int64_t work) const {
+    const auto all = std::views::iota(int64_t{0}, rows());
+    return std::ranges::lower_bound(all, work, {}, [this](int64_t row) { return work_before(row); }) - all.begin();
 }
 
 diopiError_t sum_rows(diopiContextHandle_t ctx, const View& grad, const View& out, int64_t size, const RowTerms& terms,

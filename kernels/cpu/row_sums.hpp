@@ -14,6 +14,11 @@ class RowTerms {
     RowTerms(Positions places, int64_t count, int64_t skipped = -1);
 
     [[nodiscard]] int64_t rows() const { return static_cast<int64_t>(first_.size()) - 1; }
+    /// Rows and terms, all together and of the rows before `row`: what a thread has to do.
+    [[nodiscard]] int64_t work() const { return work_before(rows()); }
+    [[nodiscard]] int64_t work_before(int64_t row) const { return row + first_[static_cast<size_t>(row)]; }
+    /// The first row whose part of the work begins at `work` or later.
+    [[nodiscard]] int64_t row_from(int64_t work) const;
     [[nodiscard]] Positions of(int64_t row) const {
         const int64_t *first = order_.data() + first_[static_cast<size_t>(row)],
                       *last = order_.data() + first_[static_cast<size_t>(row) + 1];
