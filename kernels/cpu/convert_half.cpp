@@ -57,22 +57,47 @@ void bfloat16_to_float(const void* from, void* to, int64_t n) {
     for (; i < n; ++i) o[i] = to_float(Bfloat16{a[i]});
 }
 
+using Words = hn::VFromD<hn::RebindToUnsigned<Floats>>;
+
+/// The numbers whose upper halves are those in bits of bfloat16, unless they are NaN.
+HWY_INLINE Words rounded_to_upper(Words bits) {
+    const hn::RebindToUnsigned<Floats> du;
+    return bits + hn::And(hn::ShiftRight<16>(bits), hn::Set(du, 1)) + hn::Set(du, 0x7fff);
+}
+
+/// The same, and a quiet NaN for each NaN.
+HWY_INLINE Words rounded_or_nan(Words bits) {
+    const Floats d;
+    const hn::RebindToUnsigned<Floats> du;
+    const auto x = hn::BitCast(d, bits);
+    const auto nan = hn::Or(bits, hn::Set(du, 0x400000));
+    return hn::IfThenElse(hn::RebindMask(du, hn::Ne(x, x)), nan, rounded_to_upper(bits));
+}
+
+/// Four vectors at once, which seldom have a NaN.
 void float_to_bfloat16(const void* from, void* to, int64_t n) {
     const Floats d;
     const hn::RebindToUnsigned<Floats> du;
-    const hn::RebindToSigned<Floats> di;
-    const hn::Rebind<uint16_t, Floats> dh;
+    const hn::Repartition<uint16_t, Floats> dh;
     const float* a = static_cast<const float*>(from);
     uint16_t* o = static_cast<uint16_t*>(to);
+    const auto store = [&](Words low, Words high, int64_t i) {
+        hn::StoreU(hn::ConcatOdd(dh, hn::BitCast(dh, high), hn::BitCast(dh, low)), dh, o + i);
+    };
     int64_t i = 0;
-    for (; i + kLanes <= n; i += kLanes) {
-        const auto x = hn::LoadU(d, a + i);
-        const auto bits = hn::BitCast(du, x), high = hn::ShiftRight<16>(bits);
-        const auto is_odd = hn::And(high, hn::Set(du, 1));
-        const auto rounded = hn::ShiftRight<16>(bits + is_odd + hn::Set(du, 0x7fff));
-        const auto nan = hn::Or(high, hn::Set(du, 0x40));
-        const auto half = hn::IfThenElse(hn::RebindMask(du, hn::Ne(x, x)), nan, rounded);
-        hn::StoreU(hn::DemoteTo(dh, hn::BitCast(di, half)), dh, o + i);
+    for (; i + 4 * kLanes <= n; i += 4 * kLanes) {
+        const auto x0 = hn::LoadU(d, a + i), x1 = hn::LoadU(d, a + i + kLanes);
+        const auto x2 = hn::LoadU(d, a + i + 2 * kLanes), x3 = hn::LoadU(d, a + i + 3 * kLanes);
+        const auto w0 = hn::BitCast(du, x0), w1 = hn::BitCast(du, x1), w2 = hn::BitCast(du, x2),
+                   w3 = hn::BitCast(du, x3);
+        const auto sum = (x0 + x1) + (x2 + x3);  // NaN if one of them is, or if infinities cancel
+        if (hn::AllTrue(d, hn::Eq(sum, sum))) {
+            store(rounded_to_upper(w0), rounded_to_upper(w1), i);
+            store(rounded_to_upper(w2), rounded_to_upper(w3), i + 2 * kLanes);
+        } else {
+            store(rounded_or_nan(w0), rounded_or_nan(w1), i);
+            store(rounded_or_nan(w2), rounded_or_nan(w3), i + 2 * kLanes);
+        }
     }
     for (; i < n; ++i) o[i] = to_bfloat16(a[i]).bits;
 }

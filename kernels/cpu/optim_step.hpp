@@ -5,6 +5,7 @@
 #include <memory>
 #include <span>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "kernels/cpu/onednn_staging.hpp"
@@ -14,8 +15,9 @@
 
 namespace diopi::cpu {
 
-/// The tensors of a step as dense memory: grad, which is read, and the state, which is read and written.
-template <class T>
+/// The tensors of a step as dense memory: grad, which is read, and the state, which is read and written. S: the type of
+/// the elements of a tile.
+template <class S>
 class StepTiles {
  public:
     StepTiles(const View& grad, std::span<const View> state)
@@ -23,8 +25,8 @@ class StepTiles {
         for (size_t k = 0; k < operands_.size(); ++k) {
             Operand& o = operands_[k];
             o.view = k == 0 ? grad : state[k - 1];
-            o.loader.init(o.view.dtype, kComputeDtype<T>, o.in);
-            if (k > 0) o.storer.init(o.view.dtype, kComputeDtype<T>, o.out);
+            o.loader.init(o.view.dtype, kComputeDtype<S>, o.in);
+            if (k > 0) o.storer.init(o.view.dtype, kComputeDtype<S>, o.out);
         }
     }
     StepTiles(const StepTiles&) = delete;
@@ -59,42 +61,52 @@ class StepTiles {
     std::vector<const void*> ins_;
 };
 
-/// Runs step<T>(), the numbers and the function of a step, on the tensors of the state, the parameter first.
+/// Runs step<T>(), the numbers and the function of a step, on the tensors of the state, the parameter first; where all
+/// are of bfloat16, step<float, Bfloat16>(), if there is one: it converts the elements itself.
 template <class Step>
 diopiError_t run_step(diopiContextHandle_t ctx, std::string_view op, diopiConstTensorHandle_t grad,
                       std::span<const StepTensor> state, const Step& step) {
     std::vector<StepTensor> all(state.begin(), state.end());
     all.push_back({view(grad), "grad"});
     if (const diopiError_t error = check_step(op, all); error != diopiSuccess) return error;
-    const auto in_type = [&]<class T>() {
+    const auto in_type = [&]<class T, class S = T>() {
         Staging staging(ctx);
-        // Tensors that are not dense become dense ones of the compute type.
-        const auto dense = [&](const View& v, const T* staged) {
+        // Tensors that are not dense become dense ones of S.
+        const auto dense = [&](const View& v, const S* staged) {
             View made = v;
-            made.data = reinterpret_cast<std::byte*>(const_cast<T*>(staged));
-            made.dtype = kComputeDtype<T>;
+            made.data = reinterpret_cast<std::byte*>(const_cast<S*>(staged));
+            made.dtype = kComputeDtype<S>;
             return made;
         };
         std::vector<View> views;
         View from = view(grad);
-        if (!from.is_contiguous()) from = dense(from, staging.in<T>(from));
+        if (!from.is_contiguous()) from = dense(from, staging.in<S>(from));
         for (const StepTensor& each : state) {
             views.push_back(each.view);
             if (each.view.is_contiguous()) continue;
-            const T* old = staging.in<T>(each.view);
-            T* made = staging.out<T>(each.view);
+            const S* old = staging.in<S>(each.view);
+            S* made = staging.out<S>(each.view);
             if (staging.error() == diopiSuccess) std::copy_n(old, each.view.numel, made);
             views.back() = dense(each.view, made);
         }
         if (staging.error() != diopiSuccess) return staging.error();
-        const auto [numbers, function] = step.template operator()<T>();
+        const auto [numbers, function] = [&] {
+            if constexpr (std::is_same_v<T, S>)
+                return step.template operator()<T>();
+            else
+                return step.template operator()<T, S>();
+        }();
         const auto* s = &numbers;
         const auto body = function;
         parallel_for(state[0].view.numel, 1, [&](int64_t begin, int64_t end) {
-            std::make_unique<StepTiles<T>>(from, views)->run(begin, end, body, s);
+            std::make_unique<StepTiles<S>>(from, views)->run(begin, end, body, s);
         });
         return staging.finish();
     };
+    if constexpr (requires { step.template operator()<float, Bfloat16>(); }) {
+        const auto is_bfloat16 = [](const StepTensor& x) { return x.view.dtype == Dtype::bfloat16; };
+        if (std::ranges::all_of(all, is_bfloat16)) return in_type.template operator()<float, Bfloat16>();
+    }
     const bool is_wide = std::ranges::any_of(all, [](const StepTensor& x) { return x.view.dtype == Dtype::float64; });
     return is_wide ? in_type.template operator()<double>() : in_type.template operator()<float>();
 }
