@@ -71,7 +71,7 @@ HWY_INLINE Words rounded_or_nan(Words bits) {
     const hn::RebindToUnsigned<Floats> du;
     const auto x = hn::BitCast(d, bits);
     const auto nan = hn::Or(bits, hn::Set(du, 0x400000));
-    return hn::IfThenElse(hn::RebindMask(du, hn::Ne(x, x)), nan, rounded_to_upper(bits));
+    return hn::IfThenElse(hn::RebindMask(du, hn::IsNaN(x)), nan, rounded_to_upper(bits));
 }
 
 /// Four vectors at once, which seldom have a NaN.
@@ -91,7 +91,7 @@ void float_to_bfloat16(const void* from, void* to, int64_t n) {
         const auto w0 = hn::BitCast(du, x0), w1 = hn::BitCast(du, x1), w2 = hn::BitCast(du, x2),
                    w3 = hn::BitCast(du, x3);
         const auto sum = (x0 + x1) + (x2 + x3);  // NaN if one of them is, or if infinities cancel
-        if (hn::AllTrue(d, hn::Eq(sum, sum))) {
+        if (hn::AllFalse(d, hn::IsNaN(sum))) {
             store(rounded_to_upper(w0), rounded_to_upper(w1), i);
             store(rounded_to_upper(w2), rounded_to_upper(w3), i + 2 * kLanes);
         } else {

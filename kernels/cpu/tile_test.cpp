@@ -1,9 +1,14 @@
 #include <omp.h>
 
 #include <atomic>
+#include <bit>
 #include <catch2/catch.hpp>
 #include <functional>
+#include <limits>
+#include <vector>
 
+#include "core/half.hpp"
+#include "kernels/cpu/convert.hpp"
 #include "kernels/cpu/operators.hpp"
 #include "kernels/cpu/testing.hpp"
 #include "kernels/cpu/threads.hpp"
@@ -136,6 +141,32 @@ TEST_CASE("operators on bfloat16 alone round once, to nearest even, and keep NaN
     CHECK(is_rounded([](double p, double q) { return std::isnan(q) ? q : std::max(p, q); }));
     REQUIRE(cpu::diopiNeg(&context, y.get(), b.get()) == diopiSuccess);
     CHECK(is_rounded([](double, double q) { return -q; }));
+}
+
+TEST_CASE("vectors are rounded to bfloat16 as single numbers are, NaN and infinities among them",
+          "[cpu][elementwise]") {
+    constexpr int64_t kCount = 1 << 12;
+    std::vector<float> x;
+    for (int64_t i = 0; i < kCount; ++i) {
+        const auto mixed = static_cast<uint32_t>(static_cast<uint64_t>(i) * 2'654'435'761U);
+        const bool is_finite = (mixed & 0x7f800000U) != 0x7f800000U;
+        x.push_back(is_finite ? std::bit_cast<float>(mixed) : 1.0F);
+    }
+    const auto check = [&] {
+        std::vector<uint16_t> got(x.size()), wanted;
+        for (const float number : x) wanted.push_back(to_bfloat16(number).bits);
+        cpu::half_converters().float_to_bfloat16(x.data(), got.data(), std::ssize(x));
+        CHECK(got == wanted);
+    };
+    check();
+    // Each in another lane. A NaN whose bits are rounded like those of a number becomes an infinity or -0.
+    for (size_t i = 0; i < 64; ++i) x[i * 65] = std::bit_cast<float>(i % 2 == 0 ? 0x7fffffffU : 0x7f800001U);
+    for (size_t i = 0; i < 32; ++i) x[i * 97 + 5] = std::bit_cast<float>(0xffffffffU);
+    check();
+    constexpr float kInfinite = std::numeric_limits<float>::infinity();
+    for (size_t i = 0; i < 64; ++i) x[i * 64] = i % 2 == 0 ? kInfinite : -kInfinite;
+    x.resize(x.size() - 3);
+    check();
 }
 
 TEST_CASE("a fill that is larger than the cache writes its elements and no others", "[cpu][shape]") {

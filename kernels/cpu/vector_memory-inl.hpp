@@ -57,7 +57,7 @@ HWY_INLINE void store(Vec<float> x, Bfloat16* p) {
     const auto is_odd = hn::And(high, hn::Set(du, 1));
     const auto rounded = hn::ShiftRight<16>(bits + is_odd + hn::Set(du, 0x7fff));
     const auto nan = hn::Or(high, hn::Set(du, 0x40));
-    const auto half = hn::IfThenElse(hn::RebindMask(du, hn::Ne(x, x)), nan, rounded);
+    const auto half = hn::IfThenElse(hn::RebindMask(du, hn::IsNaN(x)), nan, rounded);
     hn::StoreU(hn::DemoteTo(dh, hn::BitCast(di, half)), dh, reinterpret_cast<uint16_t*>(p));
 }
 
