@@ -89,33 +89,34 @@ function(diopi_cuda_library_sources result)
     set(${result} ${sources} PARENT_SCOPE)
 endfunction()
 
-# Small sources of kernels, compiled as one: headers, which nvcc reads three times, are half the cost of each.
-set(diopi_cuda_families
-    "products=linear linear_matmul product/copies product/sums product/tensors reduce/staging"
-    "images=conv pool_adaptive pool_max"
-    "steps=optim optim_adam random shape_sequence"
-    "masks=activation activation_threshold index_masked index_where shape_triangle"
-    "signs=elementwise_sign elementwise_ternary"
-    "powers=elementwise_extreme elementwise_pow"
-    "reductions=reduction reduction_index")
-
-# With DIOPI_CUDA=CHECK headers are two thirds of the cost: all sources are in a few families, in turn.
-if(DIOPI_CUDA STREQUAL "CHECK")
-    set(parts 7)
-    file(GLOB sources RELATIVE ${PROJECT_SOURCE_DIR}/kernels/cuda CONFIGURE_DEPENDS
-         ${PROJECT_SOURCE_DIR}/kernels/cuda/*.cu ${PROJECT_SOURCE_DIR}/kernels/cuda/*/*.cu)
-    set(next 0)
-    foreach(source ${sources})
-        string(REGEX REPLACE "\\.cu$" "" member ${source})
-        string(APPEND members_${next} " ${member}")
-        math(EXPR next "(${next} + 1) % ${parts}")
-    endforeach()
-    set(diopi_cuda_families "")
-    math(EXPR last "${parts} - 1")
-    foreach(part RANGE ${last})
-        list(APPEND diopi_cuda_families "part${part}=${members_${part}}")
-    endforeach()
-endif()
+# Small sources of kernels, compiled as one: headers, which nvcc reads three times, are half the cost of each. With
+# DIOPI_CUDA=CHECK they are two thirds: all `sources` are in a few families, in turn.
+function(diopi_cuda_families result)
+    set(families
+        "products=linear linear_matmul product/copies product/sums product/tensors reduce/staging"
+        "images=conv pool_adaptive pool_max"
+        "steps=optim optim_adam random shape_sequence"
+        "masks=activation activation_threshold index_masked index_where shape_triangle"
+        "signs=elementwise_sign elementwise_ternary"
+        "powers=elementwise_extreme elementwise_pow"
+        "reductions=reduction reduction_index")
+    if(DIOPI_CUDA STREQUAL "CHECK")
+        set(parts 7)
+        set(next 0)
+        foreach(source ${ARGN})
+            cmake_path(RELATIVE_PATH source BASE_DIRECTORY ${PROJECT_SOURCE_DIR}/kernels/cuda)
+            string(REGEX REPLACE "\\.cu$" "" member ${source})
+            string(APPEND members_${next} " ${member}")
+            math(EXPR next "(${next} + 1) % ${parts}")
+        endforeach()
+        set(families "")
+        math(EXPR last "${parts} - 1")
+        foreach(part RANGE ${last})
+            list(APPEND families "part${part}=${members_${part}}")
+        endforeach()
+    endif()
+    set(${result} ${families} PARENT_SCOPE)
+endfunction()
 
 # The .cu files to compile: one file that includes the sources of a family, unless each source is
 # compiled alone (quick_build.cmake).
@@ -123,7 +124,8 @@ function(diopi_cuda_sources result)
     file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/kernels/cuda/*.cu
                                        ${PROJECT_SOURCE_DIR}/kernels/cuda/*/*.cu)
     if(NOT CMAKE_DISABLE_PRECOMPILE_HEADERS)
-        foreach(family ${diopi_cuda_families})
+        diopi_cuda_families(families ${sources})
+        foreach(family ${families})
             string(REGEX MATCH "^([a-z0-9]+)=(.*)$" matched ${family})
             set(name ${CMAKE_MATCH_1})
             separate_arguments(members UNIX_COMMAND "${CMAKE_MATCH_2}")

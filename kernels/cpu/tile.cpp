@@ -240,7 +240,7 @@ void copy(const View& from, const View& to) {
     const bool one_step = from.dtype == to.dtype || converter(from.dtype, to.dtype) != nullptr;
     Dtype via = one_step ? from.dtype : wide(from.dtype);
     if (!one_step && from.dtype == Dtype::uint64 && !is_integer(to.dtype)) via = Dtype::float64;
-    plan.op = {via, nullptr};
+    plan.op = {.compute = via, .run = nullptr, .loop = Loop::transcendental};
     run_plan(plan);
 }
 

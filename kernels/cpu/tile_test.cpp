@@ -155,7 +155,14 @@ TEST_CASE("vectors are rounded to bfloat16 as single numbers are, NaN and infini
     const auto check = [&] {
         std::vector<uint16_t> got(x.size()), wanted;
         for (const float number : x) wanted.push_back(to_bfloat16(number).bits);
-        cpu::half_converters().float_to_bfloat16(x.data(), got.data(), std::ssize(x));
+        const auto convert = cpu::half_converters().float_to_bfloat16;
+        convert(x.data(), got.data(), std::ssize(x));
+        CHECK(got == wanted);
+        // Runs that are too short for several vectors at once.
+        std::ranges::fill(got, uint16_t{1});
+        for (size_t i = 0; i < x.size(); i += 31) {
+            convert(&x[i], &got[i], static_cast<int64_t>(std::min<size_t>(31, x.size() - i)));
+        }
         CHECK(got == wanted);
     };
     check();

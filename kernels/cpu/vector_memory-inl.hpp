@@ -48,17 +48,23 @@ HWY_INLINE Vec<float> load(const Bfloat16* p) {
     return hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(du, bits)));
 }
 
+/// The numbers whose upper halves are the bits of bfloat16 nearest to x, ties to even, unless x is NaN.
+HWY_INLINE Vec<uint32_t> rounded_to_upper(Vec<float> x) {
+    const Tag<uint32_t> du;
+    const auto bits = hn::BitCast(du, x);
+    return bits + hn::And(hn::ShiftRight<16>(bits), hn::Set(du, 1)) + hn::Set(du, 0x7fff);
+}
+/// The same, and a quiet NaN for each NaN.
+HWY_INLINE Vec<uint32_t> rounded_or_nan(Vec<float> x) {
+    const Tag<uint32_t> du;
+    const auto nan = hn::Or(hn::BitCast(du, x), hn::Set(du, 0x400000));
+    return hn::IfThenElse(hn::RebindMask(du, hn::IsNaN(x)), nan, rounded_to_upper(x));
+}
 /// Rounds to nearest, ties to even.
 HWY_INLINE void store(Vec<float> x, Bfloat16* p) {
-    const hn::RebindToUnsigned<Tag<float>> du;
-    const hn::RebindToSigned<Tag<float>> di;
     const hn::Rebind<uint16_t, Tag<float>> dh;
-    const auto bits = hn::BitCast(du, x), high = hn::ShiftRight<16>(bits);
-    const auto is_odd = hn::And(high, hn::Set(du, 1));
-    const auto rounded = hn::ShiftRight<16>(bits + is_odd + hn::Set(du, 0x7fff));
-    const auto nan = hn::Or(high, hn::Set(du, 0x40));
-    const auto half = hn::IfThenElse(hn::RebindMask(du, hn::IsNaN(x)), nan, rounded);
-    hn::StoreU(hn::DemoteTo(dh, hn::BitCast(di, half)), dh, reinterpret_cast<uint16_t*>(p));
+    const auto half = hn::BitCast(Tag<int32_t>(), hn::ShiftRight<16>(rounded_or_nan(x)));
+    hn::StoreU(hn::DemoteTo(dh, half), dh, reinterpret_cast<uint16_t*>(p));
 }
 
 #if HWY_TARGET == HWY_SSSE3 || HWY_TARGET == HWY_SSE4
