@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <type_traits>
 #include <vector>
 
@@ -182,24 +183,98 @@ template <class T>
 void fold_euclid(int64_t m, const T* x, const T* y, T* to) {
     constexpr int64_t kLanes = 32 / sizeof(T), kVectors = kLanesOfPoints / kLanes;
     using Lanes [[gnu::vector_size(32)]] = T;
-    Lanes sums[kRowsTogether][kVectors] = {};
+    std::fill_n(to, kRowsTogether * kLanesOfPoints, T(0));
     for (int64_t first = 0; first < m; first += kTermsTogether) {
         const int64_t last = std::min(m, first + kTermsTogether);
-        for (int64_t v = 0; v < kVectors; ++v) {
-            Lanes part[kRowsTogether] = {};
+        // Two vectors side by side: so many sums that none waits for the addition before.
+        for (int64_t v = 0; v < kVectors; v += 2) {
+            Lanes low[kRowsTogether] = {}, high[kRowsTogether] = {};
             for (int64_t k = first; k < last; ++k) {
-                Lanes other;
-                std::memcpy(&other, y + k * kLanesOfPoints + v * kLanes, sizeof(other));
+                Lanes other_low, other_high;
+                std::memcpy(&other_low, y + k * kLanesOfPoints + v * kLanes, sizeof(Lanes));
+                std::memcpy(&other_high, y + k * kLanesOfPoints + (v + 1) * kLanes, sizeof(Lanes));
                 for (int64_t r = 0; r < kRowsTogether; ++r) {
-                    const Lanes apart = x[r * m + k] - other;
-                    part[r] += apart * apart;
+                    const Lanes apart_low = x[r * m + k] - other_low, apart_high = x[r * m + k] - other_high;
+                    low[r] += apart_low * apart_low;
+                    high[r] += apart_high * apart_high;
                 }
             }
-            for (int64_t r = 0; r < kRowsTogether; ++r) sums[r][v] += part[r];
+            for (int64_t r = 0; r < kRowsTogether; ++r) {
+                T* at = to + r * kLanesOfPoints + v * kLanes;
+                Lanes sum_low, sum_high;
+                std::memcpy(&sum_low, at, sizeof(Lanes));
+                std::memcpy(&sum_high, at + kLanes, sizeof(Lanes));
+                sum_low += low[r];
+                sum_high += high[r];
+                std::memcpy(at, &sum_low, sizeof(Lanes));
+                std::memcpy(at + kLanes, &sum_high, sizeof(Lanes));
+            }
         }
     }
-    std::memcpy(to, sums, sizeof(sums));
     for (int64_t i = 0; i < kRowsTogether * kLanesOfPoints; ++i) to[i] = std::sqrt(to[i]);
+}
+
+/// Points y whose slopes are added together.
+constexpr int64_t kSlopesTogether = 64;
+
+/// Euclidean slopes along x - y are that difference times a scale, g / distance. False if a scale has lost digits or is
+/// not finite.
+template <class T>
+bool make_scales(int64_t n, const T* g, const T* distances, T* scales) {
+    bool exact = true;
+    for (int64_t j = 0; j < n; ++j) {
+        scales[j] = distances[j] == 0 ? T(0) : g[j] / distances[j];
+        const T size = std::fabs(scales[j]);
+        const bool is_normal = size >= std::numeric_limits<T>::min() && size <= std::numeric_limits<T>::max();
+        exact = exact && (is_normal || distances[j] == 0 || g[j] == 0);
+    }
+    return exact;
+}
+
+/// to += the sum of scales[j] * (x - y[j]), for coordinates from k on; returns the first one that is left.
+template <int64_t kVectors, class T>
+[[gnu::always_inline]] inline int64_t add_scaled(int64_t k, int64_t m, int64_t n, const T* x, const T* y,
+                                                 const T* scales, T* to) {
+    constexpr int64_t kLanes = 32 / sizeof(T);
+    using Lanes [[gnu::vector_size(32)]] = T;
+    for (; k + kVectors * kLanes <= m; k += kVectors * kLanes) {
+        Lanes own[kVectors], sums[kVectors] = {};
+        for (int64_t v = 0; v < kVectors; ++v) std::memcpy(&own[v], x + k + v * kLanes, sizeof(Lanes));
+        for (int64_t j = 0; j < n; ++j) {
+            for (int64_t v = 0; v < kVectors; ++v) {
+                Lanes other;
+                std::memcpy(&other, y + j * m + k + v * kLanes, sizeof(Lanes));
+                sums[v] += scales[j] * (own[v] - other);
+            }
+        }
+        for (int64_t v = 0; v < kVectors; ++v) {
+            for (int64_t l = 0; l < kLanes; ++l) to[k + v * kLanes + l] += sums[v][l];
+        }
+    }
+    return k;
+}
+
+/// to += g * the slopes of the distances from x to n points y.
+template <class F, class T>
+void add_slopes(const F& given, int64_t m, int64_t n, const T* x, const T* y, const T* g, const T* distances, T* to) {
+    const F f = given;
+    T scales[kSlopesTogether];
+    if (std::is_same_v<F, Euclid> && make_scales(n, g, distances, scales)) {
+        int64_t k = add_scaled<4>(0, m, n, x, y, scales, to);
+        k = add_scaled<2>(k, m, n, x, y, scales, to);
+        k = add_scaled<1>(k, m, n, x, y, scales, to);
+        for (; k < m; ++k) {
+            T sum = 0;
+            for (int64_t j = 0; j < n; ++j) sum += scales[j] * (x[k] - y[j * m + k]);
+            to[k] += sum;
+        }
+        return;
+    }
+    for (int64_t j = 0; j < n; ++j) {
+        const T* other = y + j * m;
+        const T distance = kIsExtreme<F> ? fold(f, m, x, other) : distances[j];
+        for (int64_t k = 0; k < m; ++k) to[k] += g[j] * f.template slope<T>(x[k] - other[k], distance);
+    }
 }
 
 /// Calls run(F()) with the formulas of the order.
@@ -244,7 +319,7 @@ diopiError_t run_distances(diopiContextHandle_t ctx, const Points& points, const
     const auto fold_block = best<fold_lanes<F, T>>();
     [[maybe_unused]] const auto fold_rows = best<fold_euclid<T>>();
     // Blocks of rows: the points of the other set are turned round once for each of them.
-    const int64_t rows = std::clamp<int64_t>(p / 4, kRowsTogether, 32), blocks = (p + rows - 1) / rows;
+    const int64_t rows = std::clamp<int64_t>(p / 4, kRowsTogether, 128), blocks = (p + rows - 1) / rows;
     parallel_for(points.pairs.count() * blocks, rows * r * m, [&](int64_t begin, int64_t end) {
         std::vector<T> turned(static_cast<size_t>(m * kLanesOfPoints));
         for (int64_t block = begin; block < end; ++block) {
@@ -315,6 +390,7 @@ diopiError_t run_distances_backward(diopiContextHandle_t ctx, const Points& poin
     const T *g = staging.in<T>(grad_output), *saved = staging.in<T>(cdist);
     T* to = staging.out<T>(grad_input);
     if (staging.error() != diopiSuccess) return staging.error();
+    const auto add = best<add_slopes<F, T>>();
     const auto lists = pairs_of(points);
     const int64_t matrices = static_cast<int64_t>(lists.size());
     const int64_t work = points.pairs.count() / std::max<int64_t>(matrices, 1) * r * m;
@@ -327,13 +403,9 @@ diopiError_t run_distances_backward(diopiContextHandle_t ctx, const Points& poin
                 // The sums of each matrix are added up apart, so that long ones lose no digits.
                 std::fill(part.begin(), part.end(), T(0));
                 const T* others = y + points.pairs.second[static_cast<size_t>(pair)] * r * m;
-                for (int64_t j = 0; j < r; ++j) {
+                for (int64_t j = 0; j < r; j += kSlopesTogether) {
                     const int64_t at = (pair * p + row % p) * r + j;
-                    const T distance = kIsExtreme<F> ? fold(f, m, own, others + j * m) : saved[at];
-                    for (int64_t k = 0; k < m; ++k) {
-                        part[static_cast<size_t>(k)] +=
-                            g[at] * f.template slope<T>(own[k] - others[j * m + k], distance);
-                    }
+                    add(f, m, std::min(kSlopesTogether, r - j), own, others + j * m, g + at, saved + at, part.data());
                 }
                 for (int64_t k = 0; k < m; ++k) to[row * m + k] += part[static_cast<size_t>(k)];
             }
