@@ -57,13 +57,9 @@ struct Walk {
     }
 };
 
-/// `own` has an element for each of `index`, or stride 0.
-diopiError_t make_walk(diopiContextHandle_t ctx, std::string_view op, const View& index, const View& own,
-                       const View& indexed, size_t dim, Walk& walk) {
-    Positions positions;
-    const int64_t size = indexed.rank() == 0 ? 1 : indexed.shape[dim];
-    const diopiError_t error = read_positions(ctx, op, index, size, Negative::refused, positions);
-    if (error != diopiSuccess) return error;
+/// The walk over `positions`, the numbers of `index`. `own` has an element for each of them, or stride 0.
+Walk make_walk(const View& index, Positions positions, const View& own, const View& indexed, size_t dim) {
+    Walk walk;
     walk.positions = positions.data();
     const Shape dense = contiguous_strides(index.shape);
     Shape strides(index.shape.size(), 0), own_strides(index.shape.size(), 0);
@@ -73,20 +69,28 @@ diopiError_t make_walk(diopiContextHandle_t ctx, std::string_view op, const View
     }
     if (indexed.rank() > 0) walk.stride = indexed.strides[dim];
     walk.nest = make_nest(index.shape, {own_strides.data(), dense.data(), strides.data()});
-    return diopiSuccess;
+    return walk;
+}
+
+/// The numbers of `index` in the dim of `indexed`.
+diopiError_t read_places(diopiContextHandle_t ctx, std::string_view op, const View& index, const View& indexed,
+                         size_t dim, Positions& positions) {
+    const int64_t size = indexed.rank() == 0 ? 1 : indexed.shape[dim];
+    return read_positions(ctx, op, index, size, Negative::refused, positions);
 }
 
 diopiError_t gather(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out,
                     diopiConstTensorHandle_t input, int64_t dim, diopiConstTensorHandle_t index) {
     const View x = view(input), y = view(out), at = view(index);
     size_t d = 0;
-    Walk walk;
+    Positions positions;
     diopiError_t error = read_dim(op, dim, x.rank(), d);
     if (error == diopiSuccess) error = check_element_index(op, at, x.shape, d);
     if (error == diopiSuccess) error = check_like(op, "out", y, at.shape, x.dtype);
     if (error != diopiSuccess || y.numel == 0) return error;
-    error = make_walk(ctx, op, at, y, x, d, walk);
+    error = read_places(ctx, op, at, x, d, positions);
     if (error != diopiSuccess) return error;
+    const Walk walk = make_walk(at, positions, y, x, d);
     with_item(x.dtype, [&]<class E>() {
         auto* to = y.as<E>();
         const auto* from = x.as<const E>();
@@ -123,18 +127,15 @@ diopiError_t gather_backward(diopiContextHandle_t ctx, std::string_view op, diop
     if (error == diopiSuccess) error = check_shape(op, "grad_input", y, x.shape);
     if (error == diopiSuccess) error = check_like(op, "grad_output", g, at.shape, y.dtype);
     if (error == diopiSuccess) error = check_computable(op, "grad_output", g);
+    Positions positions;
+    if (error == diopiSuccess) error = read_places(ctx, op, at, y, d, positions);
     if (error != diopiSuccess) return error;
-    if (y.numel > 0 && has_lists_of_last_dim(at, y, d)) {
-        Positions positions;
-        error = read_positions(ctx, op, at, y.shape[d], Negative::refused, positions);
-        return error == diopiSuccess ? sum_elements(ctx, g, y, y.shape[d], positions) : error;
-    }
+    if (y.numel > 0 && has_lists_of_last_dim(at, y, d)) return sum_elements(ctx, g, y, y.shape[d], positions);
     View sums, terms;
-    Walk walk;
     error = in_dtype(ctx, y, dtype_of_sum(y.dtype, most_on_one_place(at, d)), sums);
     if (error == diopiSuccess) error = in_dtype(ctx, g, wide(g.dtype), terms);
-    if (error == diopiSuccess) error = make_walk(ctx, op, at, terms, sums, d, walk);
     if (error != diopiSuccess) return error;
+    const Walk walk = make_walk(at, positions, terms, sums, d);
     fill(sums, {diopi_dtype_float64, {.fval = 0}});
     const auto add = [&]<class Sum, class Term>() {
         walk.for_each(false, [to = sums.as<Sum>(), from = terms.as<const Term>()](int64_t a, int64_t b) {
@@ -164,13 +165,10 @@ void reduce_into(const Walk& walk, Scatter scatter, const View& y, const View& x
 }
 
 /// y changes at the places of the index; x has an element for each of them, or is one.
-diopiError_t scatter_into(diopiContextHandle_t ctx, std::string_view op, const View& y, size_t dim, const View& x,
-                          const View& index, Scatter scatter) {
-    Walk walk;
-    diopiError_t error = diopiSuccess;
+diopiError_t scatter_into(diopiContextHandle_t ctx, const View& y, size_t dim, const View& x, const View& index,
+                          Positions positions, Scatter scatter) {
     if (scatter == Scatter::replace) {
-        error = make_walk(ctx, op, index, x, y, dim, walk);
-        if (error != diopiSuccess) return error;
+        const Walk walk = make_walk(index, positions, x, y, dim);
         with_item(y.dtype, [&]<class E>() {
             walk.for_each(false, [to = y.as<E>(), from = x.as<const E>()](int64_t a, int64_t b) { to[b] = from[a]; });
         });
@@ -179,10 +177,10 @@ diopiError_t scatter_into(diopiContextHandle_t ctx, std::string_view op, const V
     View sums, terms;
     const bool adds = scatter == Scatter::add;
     const Dtype dtype = adds ? dtype_of_sum(y.dtype, most_on_one_place(index, dim)) : wide(y.dtype);
-    error = in_dtype(ctx, y, dtype, sums);
+    diopiError_t error = in_dtype(ctx, y, dtype, sums);
     if (error == diopiSuccess) error = in_dtype(ctx, x, dtype, terms);
-    if (error == diopiSuccess) error = make_walk(ctx, op, index, terms, sums, dim, walk);
     if (error != diopiSuccess) return error;
+    const Walk walk = make_walk(index, positions, terms, sums, dim);
     error = with_wrapping_type(sums.dtype, [&]<class T>() {
         if constexpr (!std::is_same_v<T, Bool>) reduce_into<T>(walk, scatter, sums, terms);
         return diopiSuccess;
@@ -210,12 +208,11 @@ diopiError_t scatter(diopiContextHandle_t ctx, std::string_view op, diopiTensorH
         src = view(source.tensor);
         if (error == diopiSuccess) error = check_element_source(op, src, at, x.dtype);
     }
-    Positions checked;
-    const int64_t size = x.rank() == 0 ? 1 : x.shape.empty() ? 0 : x.shape[d];
-    if (error == diopiSuccess && at.numel > 0) error = read_positions(ctx, op, at, size, Negative::refused, checked);
+    Positions positions;
+    if (error == diopiSuccess && at.numel > 0) error = read_places(ctx, op, at, x, d, positions);
     if (error != diopiSuccess) return error;
     if (!same_view(x, y)) copy(x, y);
-    return at.numel == 0 || y.numel == 0 ? diopiSuccess : scatter_into(ctx, op, y, d, src, at, how);
+    return at.numel == 0 || y.numel == 0 ? diopiSuccess : scatter_into(ctx, y, d, src, at, positions, how);
 }
 
 }  // namespace
