@@ -8,12 +8,13 @@
 
 namespace diopi::cpu {
 
-/// Kinds of loops over elements.
-enum class Loop : uint8_t { copy, arithmetic, transcendental, sum };
+/// Kinds of loops over elements; those of `scattered` are each in a cache line of its own.
+enum class Loop : uint8_t { copy, arithmetic, transcendental, sum, scattered };
 
 /// The least number of elements per thread, by kind: so many float32 take 1.6 to 3.3 us in one thread of an AMD EPYC
-/// (Zen 5) guest of two cores. `diopi_bench --benchmark_filter=threads` shows whether a second thread pays from there.
-constexpr int64_t kElementsPerThread[] = {1 << 16, 1 << 15, 1 << 14, 1 << 17};
+/// (Zen 5) guest of two cores, scattered ones 14 us or more (Zen 3). `diopi_bench --benchmark_filter=threads` shows
+/// whether a second thread pays from there.
+constexpr int64_t kElementsPerThread[] = {1 << 16, 1 << 15, 1 << 14, 1 << 17, 1 << 11};
 
 /// The number of threads for `count` items of `work` elements each: each thread has at least the elements of the table.
 /// 1 within a parallel region.

@@ -157,6 +157,13 @@ void run_plan(Plan& plan) {
     in_parts(plan, plan.op.loop, [](const Plan& part) { Runner(part).run(); });
 }
 
+/// Whether each element of an operand is in a cache line of its own.
+bool is_scattered(const Nest& nest, size_t operand, int64_t item_size) {
+    constexpr int64_t kLine = 64;
+    const auto strides = std::span(nest.strides[operand]).first(static_cast<size_t>(nest.rank));
+    return std::ranges::all_of(strides, [=](int64_t stride) { return std::abs(stride) * item_size >= kLine; });
+}
+
 /// Whether all operands are equal arrays of the types of the function, which need no conversion.
 bool is_one_run(std::span<const View> outs, std::span<const View> ins, const TileOp& op) {
     const View& first = outs[0];
@@ -240,7 +247,9 @@ void copy(const View& from, const View& to) {
     const bool one_step = from.dtype == to.dtype || converter(from.dtype, to.dtype) != nullptr;
     Dtype via = one_step ? from.dtype : wide(from.dtype);
     if (!one_step && from.dtype == Dtype::uint64 && !is_integer(to.dtype)) via = Dtype::float64;
-    plan.op = {.compute = via, .run = nullptr, .loop = Loop::transcendental};
+    const bool scattered = is_scattered(nest, 0, to.item_size()) || is_scattered(nest, 1, from.item_size());
+    const Loop loop = scattered ? Loop::scattered : Loop::transcendental;
+    plan.op = {.compute = via, .run = nullptr, .loop = loop};
     run_plan(plan);
 }
 

@@ -190,6 +190,22 @@ TEST_CASE("a fill that is larger than the cache writes its elements and no other
     CHECK(same(read(dtype, all->data(), n + 1).real(), before));
 }
 
+TEST_CASE("threads share elements that are far apart, and copy each of them", "[cpu][shape]") {
+    constexpr int64_t kRows = 5003, kColumns = 67;
+    const auto matrix = generate(Dtype::int32, {kRows, kColumns}, [](int64_t i) { return i; });
+    const auto column = blank(Dtype::int32, {kRows}), written = blank(Dtype::int32, {kRows, kColumns});
+    const Threads threads(GENERATE(1, 2, 7));
+    REQUIRE(cpu::diopiSelect(&context, column.get(), matrix.get(), 1, 5) == diopiSuccess);
+    REQUIRE(cpu::diopiSelectBackward(&context, written.get(), column.get(), {matrix->shape.data(), 2}, 1, 5) ==
+            diopiSuccess);
+    int64_t wrong = 0;
+    for (int64_t i = 0; i < kRows * kColumns; ++i) {
+        if (i % kColumns == 5) wrong += read(Dtype::int32, column->data(), i / kColumns).real() == i ? 0 : 1;
+        wrong += read(Dtype::int32, written->data(), i).real() == (i % kColumns == 5 ? i : 0) ? 0 : 1;
+    }
+    CHECK(wrong == 0);
+}
+
 TEST_CASE("a loop within a loop in threads stays on its thread", "[cpu]") {
     const Threads threads(2);
     std::atomic<int> parts = 0, calls = 0, regions = 0;
