@@ -27,9 +27,9 @@ void region(benchmark::State& state) {
     report(state, "overhead_ns", rounds.difference(), kStartGoal, 1e9);
 }
 
-enum class Op { copy, add, exp, sum };
+enum class Op { copy, add, exp, sum, select };
 
-diopiError_t run(Op op, diopiContextHandle_t context, Tensor* out, const Tensor* a, Tensor* one) {
+diopiError_t run(Op op, diopiContextHandle_t context, Tensor* out, const Tensor* a, Tensor* reduced) {
     switch (op) {
         case Op::copy:
             return cpu::diopiCopyInp(context, a, out);
@@ -38,20 +38,26 @@ diopiError_t run(Op op, diopiContextHandle_t context, Tensor* out, const Tensor*
         case Op::exp:
             return cpu::diopiExp(context, out, a);
         case Op::sum:
-            return cpu::diopiSum(context, one, a, {nullptr, 0});
+            return cpu::diopiSum(context, reduced, a, {nullptr, 0});
+        case Op::select:
+            return cpu::diopiSelect(context, reduced, a, 1, 5);
     }
     return diopiErrorOccurred;
 }
 
 void second_thread(benchmark::State& state, Op op, cpu::Loop loop) {
-    const Shape shape{2 * cpu::kElementsPerThread[static_cast<size_t>(loop)]};
-    const TensorPtr a = random_tensor(shape, 1), out = random_tensor(shape, 2), one = random_tensor({}, 3);
+    constexpr int64_t kColumns = 1024;
+    const int64_t size = 2 * cpu::kElementsPerThread[static_cast<size_t>(loop)];
+    const bool is_column = op == Op::select;
+    const Shape shape = is_column ? Shape{size, kColumns} : Shape{size};
+    const TensorPtr a = random_tensor(shape, 1), out = random_tensor(shape, 2);
+    const TensorPtr reduced = random_tensor(is_column ? Shape{size} : Shape{}, 3);
     Context context(cpu_device());
     const int all = omp_get_max_threads();
     const auto with = [&](int threads) {
         return [&, threads] {
             omp_set_num_threads(threads);
-            require_success(run(op, &context, out.get(), a.get(), one.get()));
+            require_success(run(op, &context, out.get(), a.get(), reduced.get()));
         };
     };
     const Rounds rounds = interleave(state, 20, with(std::min(all, 2)), with(1));
@@ -73,6 +79,7 @@ void register_threads() {
     add("threads/add", second_thread, Op::add, cpu::Loop::arithmetic);
     add("threads/exp", second_thread, Op::exp, cpu::Loop::transcendental);
     add("threads/sum", second_thread, Op::sum, cpu::Loop::sum);
+    add("threads/select", second_thread, Op::select, cpu::Loop::scattered);
 }
 
 }  // namespace diopi::bench

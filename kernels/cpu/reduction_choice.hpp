@@ -6,6 +6,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "kernels/cpu/instruction_sets.hpp"
 #include "kernels/cpu/patch.hpp"
 #include "kernels/cpu/threads.hpp"
 #include "kernels/cpu/tile.hpp"
@@ -79,6 +80,17 @@ bool is_better(T x, T best) {
     return is_beyond<kGreatest>(x, best) || (is_nan(x) && !is_nan(best));
 }
 
+/// The same for each of n results: element k of each is x[i].
+template <bool kGreatest, class T, class Index>
+void improve(const T* x, int64_t n, Index k, T* best, Index* indices) {
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; ++i) {
+        const bool better = is_beyond<kGreatest>(x[i], best[i]) | (is_nan(x[i]) & !is_nan(best[i]));
+        best[i] = better ? x[i] : best[i];
+        indices[i] = better ? k : indices[i];
+    }
+}
+
 /// The extreme of each result, and its place. T: the type of the input's tiles; Index: as wide as T, for loops across
 /// results.
 template <bool kGreatest, class T, class Index>
@@ -124,28 +136,34 @@ class Choice {
 
     /// Finds the extreme of each tile, and its index only where no tile before has a better one.
     [[nodiscard]] int64_t row(int64_t offset) {
+        const auto extreme_of = cpu::best<extreme<kGreatest, T>>();
+        const auto find = cpu::best<first_of<T>>();
         const int64_t stride = plan_.joined.inner_stride(0);
         T& best = best_[0];
         int64_t index = -1;
         for (int64_t first = 0; first < plan_.count; first += kTile) {
             const int64_t n = std::min(kTile, plan_.count - first);
             const T* x = load(offset + first * stride, n, stride);
-            const T top = extreme<kGreatest>(x, n);
+            const T top = extreme_of(x, n);
             if (index >= 0 && !is_better<kGreatest>(top, best)) continue;
             best = top;
-            index = first + first_of(x, n, top);
+            index = first + find(x, n, top);
         }
         return index;
     }
 
     void columns(const Offsets& at) {
+        const auto improve_all = cpu::best<improve<kGreatest, T, Index>>();
         const int64_t results = plan_.kept.inner_size();
         const int64_t in_stride = plan_.kept.inner_stride(0);
         for (int64_t c = 0; c < results; c += kTile) {
             const int64_t n = std::min(kTile, results - c);
             for (int64_t k = 0; k < plan_.count; ++k) {
                 const T* x = load(at[0] + c * in_stride + k * plan_.joined.inner_stride(0), n, in_stride);
-                k == 0 ? start(x, n) : improve(x, n, static_cast<Index>(k));
+                if (k == 0)
+                    start(x, n);
+                else
+                    improve_all(x, n, static_cast<Index>(k), best_, indices_);
             }
             for (int64_t i = 0; i < n; ++i) results_[i] = indices_[i];
             store(at, c, n);
@@ -155,14 +173,6 @@ class Choice {
     void start(const T* x, int64_t n) {
         std::copy_n(x, n, best_);
         std::fill_n(indices_, n, Index{0});
-    }
-
-    void improve(const T* x, int64_t n, Index k) {
-        for (int64_t i = 0; i < n; ++i) {
-            const bool better = is_beyond<kGreatest>(x[i], best_[i]) | (is_nan(x[i]) & !is_nan(best_[i]));
-            best_[i] = better ? x[i] : best_[i];
-            indices_[i] = better ? k : indices_[i];
-        }
     }
 
     const Reduction& plan_;
