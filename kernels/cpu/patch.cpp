@@ -129,7 +129,7 @@ Fill fill_of(int64_t item_size) {
 }  // namespace
 
 void fill_run(const std::byte* element, int64_t item_size, std::byte* to, int64_t count, bool stream) {
-    constexpr int64_t kLine = 64, kBlock = 4096;
+    constexpr int64_t kBlock = 4096;
     const Fill fill = fill_of(item_size);
     const auto past = static_cast<int64_t>(reinterpret_cast<uintptr_t>(to) % kLine);
     if (!stream || past % item_size != 0) return fill(element, to, count);

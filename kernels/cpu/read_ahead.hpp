@@ -8,10 +8,10 @@
 namespace diopi::cpu {
 
 constexpr int64_t kPage = 4096;
+constexpr int64_t kLine = 64;  ///< bytes of a cache line
 
 /// Asks for these bytes. An address behind a tensor does no harm.
 [[gnu::always_inline]] inline void read_soon(const std::byte* from, int64_t bytes) {
-    constexpr int64_t kLine = 64;
     for (int64_t at = 0; at < bytes; at += kLine) __builtin_prefetch(from + at);
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "kernels/cpu/patch.hpp"
+#include "kernels/cpu/read_ahead.hpp"
 #include "kernels/cpu/threads.hpp"
 
 namespace diopi::cpu {
@@ -159,7 +160,6 @@ void run_plan(Plan& plan) {
 
 /// Whether each element of an operand is in a cache line of its own.
 bool is_scattered(const Nest& nest, size_t operand, int64_t item_size) {
-    constexpr int64_t kLine = 64;
     const auto strides = std::span(nest.strides[operand]).first(static_cast<size_t>(nest.rank));
     return std::ranges::all_of(strides, [=](int64_t stride) { return std::abs(stride) * item_size >= kLine; });
 }
