@@ -207,7 +207,7 @@ def main():
     complaints += ["a circle of includes: " + " -> ".join(map(str, cycle)) for cycle in cycles(includes.graph)]
 
     paths = ["-Ilibdiopi/include", "-Ilibdiopi", "-I."]
-    cxx = [*args.cxx.split(), "-x", "c++", "-std=c++20", "-march=x86-64-v3", *paths]
+    cxx = [*args.cxx.split(), "-x", "c++", "-std=c++20", "-march=x86-64-v2", "-fopenmp", *paths]
     c = [*args.cc.split(), "-x", "c", "-std=c11", "-pedantic", *paths]
     alone = ("libdiopi", "kernels")
     headers = [path.relative_to(root) for path in files

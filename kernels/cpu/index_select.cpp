@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/instruction_sets.hpp"
 #include "kernels/cpu/item.hpp"
 #include "kernels/cpu/operators.hpp"
 #include "kernels/cpu/row_sums.hpp"
@@ -14,17 +15,23 @@ namespace diopi::cpu {
 
 namespace {
 
+template <class E>
+void take(const E* from, const int64_t* at, int64_t n, E* out) {
+    for (int64_t k = 0; k < n; ++k) out[k] = from[at[k]];
+}
+
 /// out[o][k] = x[o][positions[k]], all of `inner` neighbours.
 template <class E>
 void take_rows(const E* x, E* out, const AroundDim& s, Positions positions) {
     const auto n = static_cast<int64_t>(positions.size());
+    const auto take_some = best<take<E>>();
     parallel_for(s.outer * n, s.inner, Loop::copy, [&](int64_t first, int64_t last) {
         for (int64_t r = first; r < last;) {
             const int64_t o = r / n, end = std::min(last, (o + 1) * n);
             const E* from = x + o * s.size * s.inner;
             const int64_t* at = positions.data() + (r - o * n);
             if (s.inner == 1) {
-                for (int64_t k = 0; k < end - r; ++k) out[r + k] = from[at[k]];
+                take_some(from, at, end - r, out + r);
                 r = end;
             }
             for (; r < end; ++r, ++at) {

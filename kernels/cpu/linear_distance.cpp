@@ -8,7 +8,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "kernels/cpu/instruction_sets.hpp"
+#include "core/instruction_sets.hpp"
 #include "kernels/cpu/onednn_staging.hpp"
 #include "kernels/cpu/operators.hpp"
 #include "kernels/cpu/threads.hpp"

@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "kernels/cpu/instruction_sets.hpp"
+#include "core/instruction_sets.hpp"
 #include "kernels/cpu/read_ahead.hpp"
 
 namespace diopi::cpu {
@@ -83,8 +83,9 @@ void scatter(const std::byte* from, const Patch& to) {
 }
 
 /// Index of an element width (1, 2, 4, 8, 16 bytes) in the tables.
-size_t width_index(Dtype dtype) { return static_cast<size_t>(__builtin_ctzll(size_of(dtype))); }
-constexpr Gather kGather[] = {gather<uint8_t>, gather<uint16_t>, gather<uint32_t>, gather<uint64_t>, gather<Wide>};
+size_t width_index(uint64_t width) { return static_cast<size_t>(__builtin_ctzll(width)); }
+const Gather kGather[] = {best<gather<uint8_t>>(), best<gather<uint16_t>>(), best<gather<uint32_t>>(),
+                          best<gather<uint64_t>>(), best<gather<Wide>>()};
 constexpr Scatter kScatter[] = {scatter<uint8_t>, scatter<uint16_t>, scatter<uint32_t>, scatter<uint64_t>,
                                 scatter<Wide>};
 
@@ -110,27 +111,14 @@ void fill_with(const std::byte* element, std::byte* to, int64_t count) {
 }
 
 using Fill = void (*)(const std::byte* element, std::byte* to, int64_t count);
-
-Fill fill_of(int64_t item_size) {
-    switch (item_size) {
-        case 1:
-            return best<fill_with<uint8_t>>();
-        case 2:
-            return best<fill_with<uint16_t>>();
-        case 4:
-            return best<fill_with<uint32_t>>();
-        case 8:
-            return best<fill_with<uint64_t>>();
-        default:
-            return best<fill_with<Wide>>();
-    }
-}
+const Fill kFill[] = {best<fill_with<uint8_t>>(), best<fill_with<uint16_t>>(), best<fill_with<uint32_t>>(),
+                      best<fill_with<uint64_t>>(), best<fill_with<Wide>>()};
 
 }  // namespace
 
 void fill_run(const std::byte* element, int64_t item_size, std::byte* to, int64_t count, bool stream) {
     constexpr int64_t kBlock = 4096;
-    const Fill fill = fill_of(item_size);
+    const Fill fill = kFill[width_index(static_cast<uint64_t>(item_size))];
     const auto past = static_cast<int64_t>(reinterpret_cast<uintptr_t>(to) % kLine);
     if (!stream || past % item_size != 0) return fill(element, to, count);
     // The first elements up to a cache line, then blocks of equal elements.
@@ -144,7 +132,7 @@ void fill_run(const std::byte* element, int64_t item_size, std::byte* to, int64_
 }
 
 void Loader::init(Dtype dtype, Dtype compute, Buffers& buffers) {
-    gather_ = kGather[width_index(dtype)];
+    gather_ = kGather[width_index(size_of(dtype))];
     item_size_ = static_cast<int64_t>(size_of(dtype));
     convert_ = dtype == compute ? nullptr : converter(dtype, compute);
     buffers_ = &buffers;
@@ -178,7 +166,7 @@ bool Loader::load_into(const Patch& patch, void* to) {
 }
 
 void Storer::init(Dtype dtype, Dtype compute, Buffers& buffers) {
-    scatter_ = kScatter[width_index(dtype)];
+    scatter_ = kScatter[width_index(size_of(dtype))];
     convert_ = dtype == compute ? nullptr : converter(compute, dtype);
     item_size_ = static_cast<int64_t>(size_of(dtype));
     buffers_ = &buffers;

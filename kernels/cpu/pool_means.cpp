@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "core/instruction_sets.hpp"
 #include "kernels/cpu/threads.hpp"
 
 namespace diopi::cpu {
@@ -199,11 +200,12 @@ diopiError_t run_means(diopiContextHandle_t ctx, const PoolImages& p, const Mean
     if (staging.error() != diopiSuccess) return staging.error();
     const int64_t rows = s.out[0] * s.out[1];
     const Columns<T> columns(w);
+    const auto make_row = best<mean_row<T>>();
     parallel_for(s.count * rows, s.in_size() / rows, [&](int64_t first, int64_t last) {
         std::vector<T> sums(index_of(s.in[2] * s.lanes));
         for (int64_t at = first; at < last; ++at) {
             const int64_t n = at / rows, z = (at - n * rows) / s.out[1], down = at - n * rows - z * s.out[1];
-            mean_row(s, w, columns, x + n * s.in_size(), z, down, sums.data(), y + at * s.out_row());
+            make_row(s, w, columns, x + n * s.in_size(), z, down, sums.data(), y + at * s.out_row());
         }
     });
     return staging.finish();
@@ -220,6 +222,7 @@ diopiError_t run_means_backward(diopiContextHandle_t ctx, const PoolImages& p, c
     const int64_t size = s.in[2] * s.lanes;
     const std::vector<HeldRow> held = held_rows(s, w);
     const Columns<T> columns(w);
+    const auto make_row = best<row_gradient<T>>();
     parallel_for(s.count * std::ssize(held), size, [&](int64_t first, int64_t last) {
         std::vector<T> work(index_of(2 * s.out_row()));
         const auto rows = std::ssize(held);
@@ -228,7 +231,7 @@ diopiError_t run_means_backward(diopiContextHandle_t ctx, const PoolImages& p, c
             const HeldRow& row = held[index_of(at - n * rows)];
             const int64_t run = std::min(row.run, last - at);
             T* to = grad + at * size;
-            row_gradient(s, w, columns, row, g + n * s.out_size(), work.data(), to);
+            make_row(s, w, columns, row, g + n * s.out_size(), work.data(), to);
             for (int64_t done = 1; done < run; done *= 2) {
                 std::copy_n(to, std::min(done, run - done) * size, to + done * size);
             }

@@ -6,7 +6,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "kernels/cpu/instruction_sets.hpp"
+#include "core/instruction_sets.hpp"
 #include "kernels/cpu/patch.hpp"
 #include "kernels/cpu/threads.hpp"
 #include "kernels/cpu/tile.hpp"
@@ -136,8 +136,8 @@ class Choice {
 
     /// Finds the extreme of each tile, and its index only where no tile before has a better one.
     [[nodiscard]] int64_t row(int64_t offset) {
-        const auto extreme_of = cpu::best<extreme<kGreatest, T>>();
-        const auto find = cpu::best<first_of<T>>();
+        const auto extreme_of = best<extreme<kGreatest, T>>();
+        const auto find = best<first_of<T>>();
         const int64_t stride = plan_.joined.inner_stride(0);
         T& best = best_[0];
         int64_t index = -1;
@@ -153,7 +153,7 @@ class Choice {
     }
 
     void columns(const Offsets& at) {
-        const auto improve_all = cpu::best<improve<kGreatest, T, Index>>();
+        const auto improve_all = best<improve<kGreatest, T, Index>>();
         const int64_t results = plan_.kept.inner_size();
         const int64_t in_stride = plan_.kept.inner_stride(0);
         for (int64_t c = 0; c < results; c += kTile) {

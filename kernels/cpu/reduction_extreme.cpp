@@ -27,8 +27,12 @@ struct ExtremeOf {
             return kGreatest ? Limits::min() : Limits::max();
     }
     template <class V>
-    [[gnu::always_inline]] static V step(V a, V x) {
-        return (kGreatest ? x > a : x < a) | (x != x) ? x : a;
+    [[gnu::always_inline]] static void take(V& a, const V& x) {
+        a = (kGreatest ? x > a : x < a) | (x != x) ? x : a;
+    }
+    static T step(T a, T x) {
+        take(a, x);
+        return a;
     }
     static T join(T a, T b) { return (a != a) ? a : step(a, b); }
     static T finish(T a) { return a; }

@@ -5,8 +5,9 @@
 ///     Accumulator step(a, x)     with one more element; step(a, x, centre) where each result has a centre
 ///     Accumulator join(a, b)     of two parts
 ///     Result finish(a)
-///     kVectors                   in folds in any order: a row has so many vectors of accumulators, whose steps, of
-///                                vectors, do not wait for each other
+///     kVectors                   in folds in any order: a row has so many vectors of accumulators, whose steps do not
+///                                wait for each other
+///     take(V& a, V x)            the step of such a vector, in place
 ///     X term(X x)                in sums: what step adds, computed in float32 or float64
 ///     bool may_group(sum)        in folds with a term: whether the sum of a row, whose terms were computed and added
 ///                                up by four in float32, is exact enough; else it is formed again by steps
@@ -20,7 +21,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/cpu/instruction_sets.hpp"
+#include "core/instruction_sets.hpp"
 #include "kernels/cpu/patch.hpp"
 #include "kernels/cpu/read_ahead.hpp"
 #include "kernels/cpu/sum_lanes.hpp"
@@ -62,10 +63,10 @@ template <class F>
         for (int64_t k = 0; k < F::kVectors; ++k) {
             Vector own;
             std::memcpy(&own, x + i + k * kPer, sizeof own);
-            parts[k] = F::step(parts[k], own);
+            F::take(parts[k], own);
         }
     }
-    for (int64_t k = 1; k < F::kVectors; ++k) parts[0] = F::step(parts[0], parts[k]);
+    for (int64_t k = 1; k < F::kVectors; ++k) F::take(parts[0], parts[k]);
     Element all = F::start();
     for (int64_t l = 0; l < kPer; ++l) all = F::step(all, Element{parts[0][l]});
     for (; i < n; ++i) all = F::step(all, x[i]);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <string>
 
+#include "core/instruction_sets.hpp"
 #include "kernels/cpu/onednn_staging.hpp"
 #include "kernels/cpu/operators.hpp"
 #include "kernels/cpu/product.hpp"
@@ -90,6 +91,17 @@ diopiError_t dense(std::string_view op, std::string_view argument, Staging& stag
     return diopiSuccess;
 }
 
+/// One row of the product.
+template <class T>
+void product_row(const Csr<T>& csr, int64_t i, const T* right, int64_t n, T* row) {
+    std::fill_n(row, n, T(0));
+    for (int64_t k = csr.starts[i]; k < csr.starts[i + 1]; ++k) {
+        const T factor = csr.values[k];
+        const T* from = right + csr.columns[k] * n;
+        for (int64_t j = 0; j < n; ++j) row[j] += factor * from[j];
+    }
+}
+
 /// A sparse input takes the rows of mat2 that its elements name; a dense one is a product of dense matrices.
 template <class T>
 diopiError_t multiply(diopiContextHandle_t ctx, std::string_view op, const View& out, const Matrix& input,
@@ -109,17 +121,10 @@ diopiError_t multiply(diopiContextHandle_t ctx, std::string_view op, const View&
     if (const diopiError_t error = load(op, "input", staging, input, csr); error != diopiSuccess) return error;
     T* to = staging.out<T>(out);
     if (staging.error() != diopiSuccess) return staging.error();
+    const auto make_row = best<product_row<T>>();
     const int64_t work = (input.values.numel / std::max<int64_t>(m, 1) + 1) * n;
     parallel_for(m, work, [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; ++i) {
-            T* row = to + i * n;
-            std::fill_n(row, n, T(0));
-            for (int64_t k = csr.starts[i]; k < csr.starts[i + 1]; ++k) {
-                const T factor = csr.values[k];
-                const T* from = right + csr.columns[k] * n;
-                for (int64_t j = 0; j < n; ++j) row[j] += factor * from[j];
-            }
-        }
+        for (int64_t i = begin; i < end; ++i) make_row(csr, i, right, n, to + i * n);
     });
     return staging.finish();
 }

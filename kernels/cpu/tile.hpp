@@ -8,8 +8,8 @@
 #include <span>
 
 #include "core/half.hpp"
+#include "core/instruction_sets.hpp"
 #include "kernels/cpu/convert.hpp"
-#include "kernels/cpu/instruction_sets.hpp"
 #include "kernels/cpu/read_ahead.hpp"
 #include "kernels/cpu/threads.hpp"
 #include "kernels/cpu/view.hpp"

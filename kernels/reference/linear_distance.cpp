@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/instruction_sets.hpp"
 #include "kernels/entries/entries.hpp"
 #include "kernels/reference/matrices.hpp"
 #include "kernels/reference/operators.hpp"
@@ -149,10 +150,9 @@ T slope(double p, const T& apart, const T& distance, const T& steep) {
     return T(0) > apart ? -size : size;
 }
 
-/// Adds share * (a - b) to the sums of a row; apart, because the compiler vectorises it only there.
+/// Adds share * (a - b) to the sums of a row.
 template <class T>
-[[gnu::noinline]] void add_scaled_differences(const T& share, int64_t n, const double* a, const double* b,
-                                              Sums<T>& sums, int64_t first) {
+void add_scaled_differences(const T& share, int64_t n, const double* a, const double* b, Sums<T>& sums, int64_t first) {
     sums.add(first, n, [=](int64_t k) { return share * difference<T>(a[k], b[k]); });
 }
 
@@ -173,6 +173,7 @@ diopiError_t distances_backward(diopiContextHandle_t ctx, std::string_view, diop
         const Operand<double> saved(cdist, "cdist");
         Output<T> gx(grad_input, "grad_input");
         const Points points = points_of(x.shape(), y.shape(), p);
+        const auto add_scaled = best<add_scaled_differences<T>>();
         const int64_t m = points.m;
         require_shape("grad_input", gx.shape(), x.shape());
         require_shape("grad_output", g.shape(), matrices(points.batch, points.p, points.r));
@@ -192,7 +193,7 @@ diopiError_t distances_backward(diopiContextHandle_t ctx, std::string_view, diop
                     const T share = p == 2 ? T(g[pair]) / distance : T(0);
                     if (is_precise(share)) {
                         // As below, with one division for all coordinates.
-                        add_scaled_differences(share, m, a, b, sums, row);
+                        add_scaled(share, m, a, b, sums, row);
                         continue;
                     }
                     sums.add(row, m, [&](int64_t k) {

@@ -5,25 +5,27 @@
 #include <cstring>
 #include <limits>
 
+#include "core/instruction_sets.hpp"
+
 namespace diopi {
 
 namespace {
 
-// Vectors as wide as the machine's: g++ 12 splits wider ones into elements, which is ten times slower. They are passed
-// by reference, because passing them by value depends on the instruction set.
-#ifdef __AVX2__
-constexpr int kVectorBytes = 32;
-#else
-constexpr int kVectorBytes = 16;
-#endif
-using Lanes = double __attribute__((vector_size(kVectorBytes)));
-using Bits = int64_t __attribute__((vector_size(kVectorBytes)));
-using Floats = float __attribute__((vector_size(kVectorBytes / 2)));
-using HalfWords = int32_t __attribute__((vector_size(kVectorBytes)));
-using HalfFloats = float __attribute__((vector_size(kVectorBytes)));
-using Shorts = uint16_t __attribute__((vector_size(kVectorBytes / 2)));
-constexpr int64_t kLanes = kVectorBytes / sizeof(double);
-constexpr int64_t kHalfLanes = kVectorBytes / sizeof(float);
+/// Vectors of the width of an instruction set's: g++ 12 splits wider ones into elements, which is ten times slower.
+/// They are passed by reference, because passing them by value depends on the instruction set.
+template <int kBytes>
+struct VectorsOf {
+    using Lanes [[gnu::vector_size(kBytes)]] = double;
+    using Bits [[gnu::vector_size(kBytes)]] = int64_t;
+    using Floats [[gnu::vector_size(kBytes / 2)]] = float;
+    using HalfWords [[gnu::vector_size(kBytes)]] = int32_t;
+    using HalfFloats [[gnu::vector_size(kBytes)]] = float;
+    using Shorts [[gnu::vector_size(kBytes / 2)]] = uint16_t;
+    static constexpr int64_t kLanes = kBytes / sizeof(double);
+    static constexpr int64_t kHalfLanes = kBytes / sizeof(float);
+};
+constexpr int kNarrow = 16, kWide = 32;
+constexpr int64_t kMostLanes = VectorsOf<kWide>::kLanes;
 
 constexpr double kMostFinite = std::numeric_limits<double>::max();
 constexpr int64_t kMagnitudeBits = 0x7fffffffffffffff;
@@ -34,28 +36,40 @@ inline void load(Vector& to, const void* from) {
     std::memcpy(&to, from, sizeof(Vector));
 }
 
-inline void raise(Lanes& maximum, const Lanes& x) { maximum = x > maximum ? x : maximum; }
+template <class Vector>
+constexpr int kSize = sizeof(Vector) / sizeof(double);
 
+template <class Lanes>
+void raise(Lanes& maximum, const Lanes& x) {
+    maximum = x > maximum ? x : maximum;
+}
+
+template <class Lanes>
 double largest_of(const Lanes& x) {
     double largest = x[0];
-    for (int i = 1; i < kLanes; ++i) largest = std::max(largest, x[i]);
+    for (int i = 1; i < kSize<Lanes>; ++i) largest = std::max(largest, x[i]);
     return largest;
 }
 
 template <class Vector>
 auto sum_of(const Vector& x) {
     auto sum = x[0];
-    for (int i = 1; i < kLanes; ++i) sum += x[i];
+    for (int i = 1; i < kSize<Vector>; ++i) sum += x[i];
     return sum;
 }
 
+template <class Bits>
 bool any(const Bits& x) {
     int64_t bits = 0;
-    for (int i = 0; i < kLanes; ++i) bits |= x[i];
+    for (int i = 0; i < kSize<Bits>; ++i) bits |= x[i];
     return bits != 0;
 }
 
+template <class V>
 void widen_float32(const void* from, int64_t n, double* to) {
+    using Floats = typename V::Floats;
+    using Lanes = typename V::Lanes;
+    constexpr int64_t kLanes = V::kLanes;
     const auto* in = static_cast<const float*>(from);
     int64_t i = 0;
     for (; i + kLanes <= n; i += kLanes) {
@@ -67,7 +81,9 @@ void widen_float32(const void* from, int64_t n, double* to) {
     for (; i < n; ++i) to[i] = static_cast<double>(in[i]);
 }
 
-void bits_to_float32(const Shorts& in, HalfFloats& out, bool bfloat) {
+template <class V>
+void bits_to_float32(const typename V::Shorts& in, typename V::HalfFloats& out, bool bfloat) {
+    using HalfWords = typename V::HalfWords;
     const HalfWords bits = __builtin_convertvector(in, HalfWords);
     if (bfloat) {
         const HalfWords high = bits << 16;
@@ -77,7 +93,7 @@ void bits_to_float32(const Shorts& in, HalfFloats& out, bool bfloat) {
     // The multiplication re-biases the exponent and normalises denormals, like in to_float(Half).
     const HalfWords magnitude = bits & 0x7fff;
     const HalfWords shifted = magnitude << 13;
-    HalfFloats scaled;
+    typename V::HalfFloats scaled;
     std::memcpy(&scaled, &shifted, sizeof(scaled));
     scaled = scaled * 0x1p112f;
     HalfWords value;
@@ -87,27 +103,31 @@ void bits_to_float32(const Shorts& in, HalfFloats& out, bool bfloat) {
     std::memcpy(&out, &value, sizeof(out));
 }
 
+template <class V>
 void widen_half(const void* from, int64_t n, double* to, bool bfloat) {
+    constexpr int64_t kHalfLanes = V::kHalfLanes;
     const auto* in = static_cast<const uint16_t*>(from);
     for (int64_t i = 0; i < n; i += kHalfLanes) {
-        Shorts bits = {};
+        typename V::Shorts bits = {};
         std::memcpy(&bits, in + i, i + kHalfLanes <= n ? sizeof(bits) : static_cast<size_t>(n - i) * sizeof(uint16_t));
-        HalfFloats x;
-        bits_to_float32(bits, x, bfloat);
+        typename V::HalfFloats x;
+        bits_to_float32<V>(bits, x, bfloat);
         // kBlock is a multiple of kHalfLanes: the block has room for the padding.
-        widen_float32(&x, kHalfLanes, to + i);
+        widen_float32<V>(&x, kHalfLanes, to + i);
     }
 }
 
+template <int kBytes>
 void widen(const Operands& operands, int64_t begin, int64_t n, double* to) {
+    using V = VectorsOf<kBytes>;
     const auto* from =
         static_cast<const std::byte*>(operands.actual) + begin * static_cast<int64_t>(size_of(operands.component));
     if (operands.component == Dtype::float64) {
         std::memcpy(to, from, static_cast<size_t>(n) * sizeof(double));
     } else if (is_half(operands.component)) {
-        widen_half(from, n, to, operands.component == Dtype::bfloat16);
+        widen_half<V>(from, n, to, operands.component == Dtype::bfloat16);
     } else {
-        widen_float32(from, n, to);
+        widen_float32<V>(from, n, to);
     }
 }
 
@@ -158,6 +178,7 @@ void pad(const double*& row, std::array<double, kBlock>& copy, int64_t count, in
 }
 
 /// The lane-by-lane results of the vectorised sweep over one block.
+template <class Lanes, class Bits>
 struct Figures {
     Lanes max_abs = {}, max_rel = {}, max_ulp = {}, share = {}, unequal_magnitude = {};
     Lanes dot = {}, square_actual = {}, square_expected = {};
@@ -165,15 +186,31 @@ struct Figures {
     Bits warned = {};
 };
 
-/// Accepts only what judge() accepts; elements that it cannot decide (rounding ties, NaN against numbers, overflow to
-/// infinity, float64 denormals) become suspects.
-template <bool kSums>
-void sweep(const Block& block, const Rule& rule, Figures& figures) {
+template <class Lanes, class Bits>
+void add_sweep(const Figures<Lanes, Bits>& figures, Scan& total) {
+    total.max_abs = std::max(total.max_abs, largest_of(figures.max_abs));
+    total.max_rel = std::max(total.max_rel, std::min(largest_of(figures.max_rel), kMostFinite));
+    total.max_ulp = std::max(total.max_ulp, largest_of(figures.max_ulp));
+    total.share = std::max(total.share, largest_of(figures.share));
+    total.warnings += sum_of(figures.warned);
+    total.dot += sum_of(figures.dot);
+    total.square_actual += sum_of(figures.square_actual);
+    total.square_expected += sum_of(figures.square_expected);
+}
+
+/// Adds the figures of a block whose elements are all shown to be right; else false, and nothing is added. Accepts only
+/// what judge() accepts; elements that it cannot decide (rounding ties, NaN against numbers, overflow to infinity,
+/// float64 denormals) become suspects.
+template <int kBytes, bool kSums>
+bool sweep(const Block& block, const Rule& rule, Scan& total) {
+    using Lanes = typename VectorsOf<kBytes>::Lanes;
+    using Bits = typename VectorsOf<kBytes>::Bits;
+    constexpr int64_t kLanes = VectorsOf<kBytes>::kLanes;
     const double ulp_factor = std::ldexp(1.0, 1 - rule.format.significand);
     // float64 has no clamping, because its denormals are slow; a smaller ulp only adds suspects.
     const bool wide = rule.format.significand == 53;
     const Lanes least = Lanes{} + (wide ? 0.0 : std::ldexp(1.0, rule.format.min_exponent));
-    Figures f = figures;
+    Figures<Lanes, Bits> f;
     for (int64_t i = 0; i < block.count; i += kLanes) {
         Lanes a, e;
         load(a, &block.actual[static_cast<size_t>(i)]);
@@ -205,18 +242,17 @@ void sweep(const Block& block, const Rule& rule, Figures& figures) {
         f.square_actual += a * a;
         f.square_expected += e * e;
     }
-    figures = f;
+    const bool undecided = any(f.suspect) || largest_of(f.max_ulp) > kMostFinite ||
+                           largest_of(f.unequal_magnitude) >= rule.format.overflow;
+    if (!undecided) add_sweep(f, total);
+    return !undecided;
 }
 
-void add_sweep(const Figures& figures, Scan& total) {
-    total.max_abs = std::max(total.max_abs, largest_of(figures.max_abs));
-    total.max_rel = std::max(total.max_rel, std::min(largest_of(figures.max_rel), kMostFinite));
-    total.max_ulp = std::max(total.max_ulp, largest_of(figures.max_ulp));
-    total.share = std::max(total.share, largest_of(figures.share));
-    total.warnings += sum_of(figures.warned);
-    total.dot += sum_of(figures.dot);
-    total.square_actual += sum_of(figures.square_actual);
-    total.square_expected += sum_of(figures.square_expected);
+/// Those of this processor's vectors.
+auto widening() { return instruction_set() == InstructionSet::baseline ? widen<kNarrow> : best<widen<kWide>>(); }
+template <bool kSums>
+auto sweeping() {
+    return instruction_set() == InstructionSet::baseline ? sweep<kNarrow, kSums> : best<sweep<kWide, kSums>>();
 }
 
 void add_judged(const Block& block, const Rule& rule, Scan& total) {
@@ -246,11 +282,11 @@ void load_block(const Operands& operands, int64_t begin, bool with_sums, Block& 
     block.begin = begin;
     block.count = std::min(kBlock, operands.count - begin);
     block.expected = operands.expected + begin;
-    widen(operands, begin, block.count, block.actual.data());
+    widening()(operands, begin, block.count, block.actual.data());
     block.sums = nullptr;
     if (with_sums) load_sums(operands, block);
     if (operands.parts == 2) unite_nans(block);
-    const int64_t whole = (block.count + kLanes - 1) / kLanes * kLanes;
+    const int64_t whole = (block.count + kMostLanes - 1) / kMostLanes * kMostLanes;
     if (whole == block.count) return;
     pad(block.expected, block.padded_expected, block.count, whole);
     if (with_sums) pad(block.sums, block.padded_sums, block.count, whole);
@@ -265,15 +301,12 @@ double Scan::cosine() const {
 }
 
 Scan scan(const Operands& operands, const Rule& rule, OnMismatch on_mismatch) {
+    const auto sweep_block = rule.has_sums ? sweeping<true>() : sweeping<false>();
     Scan total;
     Block block;
     for (int64_t begin = 0; begin < operands.count; begin += kBlock) {
         load_block(operands, begin, rule.has_sums, block);
-        Figures figures;
-        rule.has_sums ? sweep<true>(block, rule, figures) : sweep<false>(block, rule, figures);
-        const bool undecided = any(figures.suspect) || largest_of(figures.max_ulp) > kMostFinite ||
-                               largest_of(figures.unequal_magnitude) >= rule.format.overflow;
-        undecided ? add_judged(block, rule, total) : add_sweep(figures, total);
+        if (!sweep_block(block, rule, total)) add_judged(block, rule, total);
         if (total.mismatches > 0 && on_mismatch == OnMismatch::kStop) break;
     }
     return total;

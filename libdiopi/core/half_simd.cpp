@@ -1,5 +1,7 @@
 #include "core/half_simd.hpp"
 
+#include "core/instruction_sets.hpp"
+
 namespace diopi {
 
 namespace {
@@ -38,35 +40,33 @@ uint16_t bfloat_bits(double x) {
     return static_cast<uint16_t>((bits & 0x7fffffffu) > 0x7f800000u ? 0x7fc0u : finite);
 }
 
-}  // namespace
-
-void to_half(std::span<const double> from, Half* __restrict to) {
-    const double* __restrict in = from.data();
-    const size_t n = from.size();
-    for (size_t i = 0; i < n; ++i) to[i].bits = half_bits(rounded_to_odd(in[i]));
+void halves_of_doubles(const double* __restrict from, int64_t n, Half* __restrict to) {
+    for (int64_t i = 0; i < n; ++i) to[i].bits = half_bits(rounded_to_odd(from[i]));
 }
-
-void to_bfloat16(std::span<const double> from, Bfloat16* __restrict to) {
-    const double* __restrict in = from.data();
-    const size_t n = from.size();
-    for (size_t i = 0; i < n; ++i) to[i].bits = bfloat_bits(in[i]);
+void bfloats_of_doubles(const double* __restrict from, int64_t n, Bfloat16* __restrict to) {
+    for (int64_t i = 0; i < n; ++i) to[i].bits = bfloat_bits(from[i]);
 }
-
-void to_half(std::span<const float> from, Half* __restrict to) {
-    const float* __restrict in = from.data();
-    const size_t n = from.size();
-    for (size_t i = 0; i < n; ++i) to[i].bits = half_bits(in[i]);
+void halves_of_floats(const float* __restrict from, int64_t n, Half* __restrict to) {
+    for (int64_t i = 0; i < n; ++i) to[i].bits = half_bits(from[i]);
 }
-
-void to_bfloat16(std::span<const float> from, Bfloat16* __restrict to) {
-    const float* __restrict in = from.data();
-    const size_t n = from.size();
-    for (size_t i = 0; i < n; ++i) {
-        const auto bits = std::bit_cast<uint32_t>(in[i]);
+void bfloats_of_floats(const float* __restrict from, int64_t n, Bfloat16* __restrict to) {
+    for (int64_t i = 0; i < n; ++i) {
+        const auto bits = std::bit_cast<uint32_t>(from[i]);
         const uint32_t rounded = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
         const uint32_t nan = (bits >> 16) | 0x40u;
         to[i].bits = static_cast<uint16_t>((bits & 0x7fffffffu) > 0x7f800000u ? nan : rounded);
     }
+}
+
+}  // namespace
+
+void to_half(std::span<const double> from, Half* to) { best<halves_of_doubles>()(from.data(), std::ssize(from), to); }
+void to_bfloat16(std::span<const double> from, Bfloat16* to) {
+    best<bfloats_of_doubles>()(from.data(), std::ssize(from), to);
+}
+void to_half(std::span<const float> from, Half* to) { best<halves_of_floats>()(from.data(), std::ssize(from), to); }
+void to_bfloat16(std::span<const float> from, Bfloat16* to) {
+    best<bfloats_of_floats>()(from.data(), std::ssize(from), to);
 }
 
 }  // namespace diopi

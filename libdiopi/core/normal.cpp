@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/instruction_sets.hpp"
+
 namespace diopi {
 
 namespace {
@@ -156,19 +158,19 @@ void fill(uint64_t key, uint64_t counter_high, int64_t first, std::span<typename
 }  // namespace
 
 void word_block(uint64_t key, uint64_t counter_high, int64_t first, std::span<uint32_t> out) {
-    fill<ToWords>(key, counter_high, first, out);
+    best<fill<ToWords>>()(key, counter_high, first, out);
 }
 void uniform_block(uint64_t key, uint64_t counter_high, int64_t first, std::span<float> out) {
-    fill<ToUniformFloat>(key, counter_high, first, out);
+    best<fill<ToUniformFloat>>()(key, counter_high, first, out);
 }
 void uniform_block(uint64_t key, uint64_t counter_high, int64_t first, std::span<double> out) {
-    fill<ToUniformDouble>(key, counter_high, first, out);
+    best<fill<ToUniformDouble>>()(key, counter_high, first, out);
 }
 void normal_block(uint64_t key, uint64_t counter_high, int64_t first, std::span<float> out) {
-    fill<ToNormalFloat>(key, counter_high, first, out);
+    best<fill<ToNormalFloat>>()(key, counter_high, first, out);
 }
 void normal_block(uint64_t key, uint64_t counter_high, int64_t first, std::span<double> out) {
-    fill<ToNormalDouble>(key, counter_high, first, out);
+    best<fill<ToNormalDouble>>()(key, counter_high, first, out);
 }
 
 }  // namespace diopi

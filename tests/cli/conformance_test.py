@@ -27,10 +27,12 @@ class SelectionTest(ProgramTest):
         return self.expect(0, "gen", "--dry-run", "--json", "--fname", op).json["operator_cases"]
 
     def test_cases_of_language_models(self):
-        # Those of 4,096 keys take the reference half a minute: scripts/test.sh --full operators runs them.
+        # Every second one; those of 4,096 keys take the reference half a minute. scripts/test.sh --full operators runs
+        # them all.
         cases = SOURCE / "cases/language.json"
-        run = self.expect(0, "test", "--cases", str(cases), "-k", "not attention_long", "--json", timeout=300)
-        self.assertEqual(run.json["counts"], {**dict.fromkeys(COUNT_KEYS, 0), "passed": 117})
+        run = self.expect(0, "test", "--cases", str(cases), "-k", "not attention_long", "--shard", "1/2", "--json",
+                          timeout=300)
+        self.assertEqual(run.json["counts"], {**dict.fromkeys(COUNT_KEYS, 0), "passed": 59})
 
     def test_filtered_dtypes_are_skipped(self):
         self.write("mine.json", case_file(group("mine", [[4], [5]], dtypes=["float16", "float32", "float64", "int32"])))

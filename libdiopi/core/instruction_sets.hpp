@@ -4,12 +4,14 @@
 
 #include <cstdint>
 
-namespace diopi::cpu {
+namespace diopi {
 
 /// Those beyond the baseline are x86-64's.
 enum class InstructionSet : uint8_t { baseline, avx2, avx512 };
 
-/// The best one of this processor, which is also one that Highway uses here.
+/// The best one of this processor that oneDNN's ONEDNN_MAX_CPU_ISA or DNNL_MAX_CPU_ISA allows: a variable of the
+/// environment that lowers oneDNN's instructions lowers all others, too. Source: oneDNN's guide, "CPU Dispatcher
+/// Control".
 [[nodiscard]] InstructionSet instruction_set();
 
 // Features, not architectures: a function may be inlined into one with more features, not into one of another
@@ -57,4 +59,4 @@ template <auto kLoop>
     return Versions<kLoop>::best();
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi
