@@ -1,5 +1,6 @@
 #include "kernels/cpu/vision_taps.hpp"
 
+#include "core/instruction_sets.hpp"
 #include "kernels/cpu/threads.hpp"
 
 namespace diopi::cpu {
@@ -77,30 +78,38 @@ void gather_columns(const Taps<T>& along, int64_t lanes, bool adds, const T* row
     }
 }
 
+/// Row (z, y) of the output from a plane of the input. `common`: the number of taps of each column, or 0; `sums` has
+/// room for a row of the input.
+template <class T>
+void resample_row(const Resample<T>& r, int64_t common, const T* plane, int64_t z, int64_t y, T* sums, T* to) {
+    const T* row = combined_rows(r, plane, z, y, sums);
+    if (row == nullptr) {
+        if (!r.adds) std::fill_n(to, r.out[2] * r.lanes, T{0});
+    } else if (common == 1) {
+        gather_columns<1>(r.taps[2], row, to);
+    } else if (common == 2) {
+        gather_columns<2>(r.taps[2], row, to);
+    } else if (common == 4) {
+        gather_columns<4>(r.taps[2], row, to);
+    } else {
+        gather_columns(r.taps[2], r.lanes, r.adds, row, to);
+    }
+}
+
 }  // namespace
 
 template <class T>
 void resample(const Resample<T>& r, const T* x, T* y) {
     const int64_t rows = r.out[0] * r.out[1], row_size = r.out[2] * r.lanes;
     const int64_t plane_size = operands::area_of(r.in) * r.lanes;
-    const int64_t taps = r.lanes == 1 && !r.adds ? r.taps[2].common() : 0;
+    const int64_t common = r.lanes == 1 && !r.adds ? r.taps[2].common() : 0;
     const int64_t work = row_size + std::ssize(r.taps[1].at) / std::max<int64_t>(r.out[1], 1) * r.in[2] * r.lanes;
+    const auto make_row = best<resample_row<T>>();
     parallel_for(r.planes * rows, work, [&](int64_t first, int64_t last) {
         std::vector<T> sums(index_of((r.columns < 0 ? r.in[2] : r.columns) * r.lanes));
         for (int64_t i = first; i < last; ++i) {
             const int64_t plane = i / rows, z = i % rows / r.out[1], down = i % r.out[1];
-            const T* row = combined_rows(r, x + plane * plane_size, z, down, sums.data());
-            T* to = y + i * row_size;
-            if (row == nullptr && !r.adds) std::fill_n(to, row_size, T{0});
-            if (row == nullptr) continue;
-            if (taps == 1)
-                gather_columns<1>(r.taps[2], row, to);
-            else if (taps == 2)
-                gather_columns<2>(r.taps[2], row, to);
-            else if (taps == 4)
-                gather_columns<4>(r.taps[2], row, to);
-            else
-                gather_columns(r.taps[2], r.lanes, r.adds, row, to);
+            make_row(r, common, x + plane * plane_size, z, down, sums.data(), y + i * row_size);
         }
     });
 }

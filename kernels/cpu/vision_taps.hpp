@@ -26,16 +26,6 @@ struct Taps {
     }
     /// Ends the taps of a result.
     void next() { begin.push_back(std::ssize(at)); }
-    /// Result i of these elements. Four taps, the most frequent number, need no loop.
-    [[nodiscard]] T sum(int64_t i, const T* x) const {
-        auto k = static_cast<size_t>(begin[static_cast<size_t>(i)]);
-        const auto end = static_cast<size_t>(begin[static_cast<size_t>(i) + 1]);
-        const auto tap = [&](size_t at_tap) { return weight[at_tap] * x[at[at_tap]]; };
-        if (end - k == 4) return ((tap(k) + tap(k + 1)) + tap(k + 2)) + tap(k + 3);
-        T sum = 0;
-        for (; k < end; ++k) sum += tap(k);
-        return sum;
-    }
     /// The number of taps, where all results have that many; else 0.
     [[nodiscard]] int64_t common() const;
     /// For each of `size` elements the results that it is part of.

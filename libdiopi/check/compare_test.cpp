@@ -59,7 +59,7 @@ Dot dot_product(int64_t k, unsigned seed) {
 
 }  // namespace
 
-TEST_CASE("every class passes the correctly rounded oracle in every dtype") {
+TEST_CASE("every class passes the correctly rounded oracle in every dtype", "[vectors]") {
     const std::vector<double> values = reals(5003);
     for (const Dtype dtype : kFloats) {
         for (const Accuracy accuracy : kElementwise) {
@@ -476,7 +476,7 @@ TEST_CASE("strided outputs are compared in row-major order of their shape") {
     CHECK(result.deviation.where == "last element");
 }
 
-TEST_CASE("the vectorised scan agrees with the rule for one element") {
+TEST_CASE("the vectorised scan agrees with the rule for one element", "[vectors]") {
     std::vector<double> oracle = reals(4000, 7);
     const std::vector<double> scale = reals(4000, 8);
     for (size_t i = 0; i < oracle.size(); ++i) oracle[i] = std::ldexp(oracle[i], static_cast<int>(scale[i] * 80));

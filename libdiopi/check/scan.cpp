@@ -248,7 +248,7 @@ bool sweep(const Block& block, const Rule& rule, Scan& total) {
     return !undecided;
 }
 
-/// Those of this processor's vectors.
+/// The functions for the vectors of this processor.
 auto widening() { return instruction_set() == InstructionSet::baseline ? widen<kNarrow> : best<widen<kWide>>(); }
 template <bool kSums>
 auto sweeping() {

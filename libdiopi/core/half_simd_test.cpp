@@ -6,7 +6,7 @@
 
 using namespace diopi;
 
-TEST_CASE("arrays of floats become the same halves as single floats", "[half]") {
+TEST_CASE("arrays of floats become the same halves as single floats", "[half][vectors]") {
     std::vector<float> floats;
     for (uint64_t bits = 0; bits < (uint64_t{1} << 32); bits += 4099) {
         floats.push_back(std::bit_cast<float>(static_cast<uint32_t>(bits)));
@@ -34,7 +34,7 @@ TEST_CASE("arrays of floats become the same halves as single floats", "[half]") 
     CHECK(wrong == 0);
 }
 
-TEST_CASE("arrays of doubles become the same halves as single doubles", "[half]") {
+TEST_CASE("arrays of doubles become the same halves as single doubles", "[half][vectors]") {
     std::vector<double> doubles;
     for (uint32_t bits = 0; bits < 0x10000u; ++bits) {  // every half, the ties, and the doubles beside them
         const auto half = static_cast<uint16_t>(bits), next = static_cast<uint16_t>(bits + 1);

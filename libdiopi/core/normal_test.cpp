@@ -128,7 +128,7 @@ TEST_CASE("numbers do not depend on how a sequence is split", "[normal]") {
     CHECK(any_split_is_equal<double>(normal_block));
 }
 
-TEST_CASE("numbers follow the mapping in the header", "[normal]") {
+TEST_CASE("numbers follow the mapping in the header", "[normal][vectors]") {
     const std::vector<float> normals = sequence<float>(normal_block, 0, 400);
     const std::vector<double> doubles = sequence<double>(normal_block, 0, 200);
     const std::vector<float> uniforms = sequence<float>(uniform_block, 0, 400);
