@@ -71,8 +71,8 @@ template <bool kWide, int kIns, template <class> class F, class Run, class... Nu
 diopiError_t with_tiles(const ElementLoss& loss, const Run& run, Numbers... numbers) {
     const auto in_type = [&]<class T>(Dtype compute) {
         const F<T> f{static_cast<T>(numbers)...};
-        const TileOp tile_op{compute, best<map_loop<kIns, T, F<T>>>(), &f,
-                             kWide ? Loop::transcendental : Loop::arithmetic};
+        TileOp tile_op = map<kIns, T>(compute, f);
+        if (kWide) tile_op.loop = Loop::transcendental;
         return run.template operator()<T>(tile_op);
     };
     if (kWide || loss.computes_in_float64()) return in_type.template operator()<double>(Dtype::float64);
