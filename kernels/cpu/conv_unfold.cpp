@@ -90,7 +90,16 @@ diopiError_t fold_image(diopiContextHandle_t ctx, std::string_view op, diopiTens
 struct DimWindows {
     size_t dim = 0;
     int64_t outer = 1, length = 1, inner = 1, count = 1, size = 0, step = 1;
-    Shape shape{};
+    Shape shape{}, strides{};
+
+    /// The windows of x. They and x share their elements.
+    [[nodiscard]] View of(const View& x) {
+        strides.assign(x.strides.begin(), x.strides.end());
+        const int64_t stride = strides.empty() ? 1 : strides[dim];
+        if (!strides.empty()) strides[dim] *= step;
+        strides.push_back(stride);
+        return {x.data, x.dtype, shape, strides, numel(shape)};
+    }
 };
 
 diopiError_t read_dim_windows(std::string_view op, ShapeView input, int64_t dim, DimWindows& windows) {
@@ -119,11 +128,7 @@ diopiError_t unfold_dim(diopiContextHandle_t, std::string_view op, diopiTensorHa
     diopiError_t error = read_dim_windows(op, x.shape, dim, windows);
     if (error == diopiSuccess) error = check_like(op, "out", y, windows.shape, x.dtype);
     if (error != diopiSuccess || y.numel == 0) return error;
-    Shape strides(x.strides.begin(), x.strides.end());
-    const int64_t stride = strides.empty() ? 1 : strides[windows.dim];
-    if (!strides.empty()) strides[windows.dim] *= step;
-    strides.push_back(stride);
-    copy({x.data, x.dtype, windows.shape, strides, y.numel}, y);
+    copy(windows.of(x), y);
     return diopiSuccess;
 }
 
@@ -160,8 +165,10 @@ diopiError_t unfold_dim_backward(diopiContextHandle_t ctx, std::string_view op, 
     if (error == diopiSuccess) error = read_dim_windows(op, y.shape, dim, windows);
     if (error == diopiSuccess) error = check_shape(op, "grad_output", g, windows.shape);
     if (error != diopiSuccess) return error;
-    if (g.numel == 0) {
-        fill(y, {diopi_dtype_float64, {.fval = 0}});
+    if (g.numel == 0 || step >= size) {
+        // No two windows share an element.
+        if (windows.count * size < windows.length) fill(y, {diopi_dtype_float64, {.fval = 0}});
+        if (g.numel > 0) copy(g, windows.of(y));
         return diopiSuccess;
     }
     return (g.dtype == Dtype::float64 ? fold_dim<double> : fold_dim<float>)(ctx, windows, y, g);
