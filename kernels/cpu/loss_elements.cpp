@@ -1,5 +1,5 @@
 /// Losses of each element, and their gradients. A reduced loss sums the losses of one chunk of elements after the other
-/// in double. The focal loss computes in double.
+/// in double.
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -66,25 +66,24 @@ diopiError_t sum_losses(diopiContextHandle_t ctx, const ElementLoss& loss, const
     return failed;
 }
 
-/// Runs f(op, T()) with the tiles of F on the operands of the loss. kWide: F computes in double for any dtype.
-template <bool kWide, int kIns, template <class> class F, class Run, class... Numbers>
+/// Runs f(op, T()) with the tiles of F on the operands of the loss.
+template <int kIns, template <class> class F, class Run, class... Numbers>
 diopiError_t with_tiles(const ElementLoss& loss, const Run& run, Numbers... numbers) {
     const auto in_type = [&]<class T>(Dtype compute) {
         const F<T> f{static_cast<T>(numbers)...};
-        TileOp tile_op = map<kIns, T>(compute, f);
-        if (kWide) tile_op.loop = Loop::transcendental;
-        return run.template operator()<T>(tile_op);
+        return run.template operator()<T>(map<kIns, T>(compute, f));
     };
-    if (kWide || loss.computes_in_float64()) return in_type.template operator()<double>(Dtype::float64);
+    if (loss.computes_in_float64()) return in_type.template operator()<double>(Dtype::float64);
     return in_type.template operator()<float>(Dtype::float32);
 }
 
-/// The same with tiles of vectors; `factor` is their state.
-template <class Run>
-diopiError_t with_vectors(const ElementLoss& loss, const RealTiles& tiles, const Run& run, double factor) {
-    const auto narrow = static_cast<float>(factor);
-    if (!loss.computes_in_float64()) return run.template operator()<float>(tiles.in(true, &narrow));
-    return run.template operator()<double>(tiles.in(false, &factor));
+/// The same with tiles of vectors; the numbers are their state.
+template <class Run, class... Numbers>
+diopiError_t with_vectors(const ElementLoss& loss, const RealTiles& tiles, const Run& run, Numbers... numbers) {
+    const float narrow[] = {static_cast<float>(numbers)...};
+    const double wide[] = {static_cast<double>(numbers)...};
+    if (!loss.computes_in_float64()) return run.template operator()<float>(tiles.in(true, narrow));
+    return run.template operator()<double>(tiles.in(false, wide));
 }
 
 /// out = the loss of each element, or their sum or mean. with_tiles(loss, run) calls run with the tiles of a loss.
@@ -103,15 +102,18 @@ diopiError_t lose(diopiContextHandle_t ctx, ElementLoss loss, diopiTensorHandle_
     return with_tiles(loss, run);
 }
 /// The loss F.
-template <bool kWide, int kIns, template <class> class F, class... Numbers>
+template <int kIns, template <class> class F, class... Numbers>
 diopiError_t lose(diopiContextHandle_t ctx, const ElementLoss& loss, diopiTensorHandle_t out, Numbers... numbers) {
-    return lose(ctx, loss, out, [=](const ElementLoss& read, const auto& run) {
-        return with_tiles<kWide, kIns, F>(read, run, numbers...);
-    });
-}
-diopiError_t lose(diopiContextHandle_t ctx, const ElementLoss& loss, diopiTensorHandle_t out, const RealTiles& tiles) {
     return lose(ctx, loss, out,
-                [&](const ElementLoss& read, const auto& run) { return with_vectors(read, tiles, run, 1); });
+                [=](const ElementLoss& read, const auto& run) { return with_tiles<kIns, F>(read, run, numbers...); });
+}
+/// The same in vectors.
+template <class... Numbers>
+diopiError_t lose(diopiContextHandle_t ctx, const ElementLoss& loss, diopiTensorHandle_t out, const RealTiles& tiles,
+                  Numbers... numbers) {
+    return lose(ctx, loss, out, [&](const ElementLoss& read, const auto& run) {
+        return with_vectors(read, tiles, run, 1, numbers...);
+    });
 }
 
 /// grad_input = the slope of each element, whose first operand is grad_output. with_tiles(loss, run, factor) calls run
@@ -128,19 +130,20 @@ diopiError_t lose_backward(diopiContextHandle_t ctx, ElementLoss loss, diopiTens
     return with_tiles(loss, run, factor);
 }
 /// The slope F, whose first number is the factor.
-template <bool kWide, int kIns, template <class> class F, class... Numbers>
+template <int kIns, template <class> class F, class... Numbers>
 diopiError_t lose_backward(diopiContextHandle_t ctx, const ElementLoss& loss, diopiTensorHandle_t grad_input,
                            diopiConstTensorHandle_t grad_output, Numbers... numbers) {
     return lose_backward(ctx, loss, grad_input, grad_output,
                          [=](const ElementLoss& read, const auto& run, double factor) {
-                             return with_tiles<kWide, kIns, F>(read, run, factor, numbers...);
+                             return with_tiles<kIns, F>(read, run, factor, numbers...);
                          });
 }
+template <class... Numbers>
 diopiError_t lose_backward(diopiContextHandle_t ctx, const ElementLoss& loss, diopiTensorHandle_t grad_input,
-                           diopiConstTensorHandle_t grad_output, const RealTiles& tiles) {
+                           diopiConstTensorHandle_t grad_output, const RealTiles& tiles, Numbers... numbers) {
     return lose_backward(ctx, loss, grad_input, grad_output,
                          [&](const ElementLoss& read, const auto& run, double factor) {
-                             return with_vectors(read, tiles, run, factor);
+                             return with_vectors(read, tiles, run, factor, numbers...);
                          });
 }
 
@@ -176,25 +179,24 @@ struct SmoothDistanceSlope {
 
 diopiError_t mse_loss(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out,
                       diopiConstTensorHandle_t input, diopiConstTensorHandle_t target, diopiReduction_t reduction) {
-    return lose<false, 2, Square>(ctx, {op, reduction, view(input), view(target)}, out);
+    return lose<2, Square>(ctx, {op, reduction, view(input), view(target)}, out);
 }
 diopiError_t mse_loss_backward(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t grad_input,
                                diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
                                diopiConstTensorHandle_t target, diopiReduction_t reduction) {
-    return lose_backward<false, 3, SquareSlope>(ctx, {op, reduction, view(input), view(target)}, grad_input,
-                                                grad_output);
+    return lose_backward<3, SquareSlope>(ctx, {op, reduction, view(input), view(target)}, grad_input, grad_output);
 }
 diopiError_t smooth_l1_loss(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out,
                             diopiConstTensorHandle_t input, diopiConstTensorHandle_t target, diopiReduction_t reduction,
                             double beta) {
     if (beta < 0) return refuse(op, "beta is below 0, wanted none below it");
-    return lose<false, 2, SmoothDistance>(ctx, {op, reduction, view(input), view(target)}, out, beta, 0.5 / beta);
+    return lose<2, SmoothDistance>(ctx, {op, reduction, view(input), view(target)}, out, beta, 0.5 / beta);
 }
 diopiError_t smooth_l1_loss_backward(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t grad_input,
                                      diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
                                      diopiConstTensorHandle_t target, diopiReduction_t reduction, double beta) {
-    return lose_backward<false, 3, SmoothDistanceSlope>(ctx, {op, reduction, view(input), view(target)}, grad_input,
-                                                        grad_output, beta);
+    return lose_backward<3, SmoothDistanceSlope>(ctx, {op, reduction, view(input), view(target)}, grad_input,
+                                                 grad_output, beta);
 }
 
 // ---- binary cross entropy ----
@@ -226,57 +228,19 @@ diopiError_t bce_with_logits_backward(diopiContextHandle_t ctx, std::string_view
     return lose_backward(ctx, loss, grad_input, grad_output, logit_entropy_slope_tiles());
 }
 
-// ---- focal loss: the entropy times a power of the probability of the other class ----
-
-/// The logistic functions of x and of -x, and the logarithm of the first.
-struct Logistic {
-    double x, small, of_minus, of_plus;
-    explicit Logistic(double argument) : x(argument), small(std::exp(-std::fabs(argument))) {
-        const double large = 1 / (1 + small), other = small * large;
-        of_plus = x < 0 ? other : large;
-        of_minus = x < 0 ? large : other;
-    }
-    [[nodiscard]] double log() const { return (x < 0 ? x : 0) - std::log1p(small); }
-};
-
-template <class T>
-struct Focal {
-    T alpha, gamma;
-
-    [[nodiscard]] T share(T t) const { return alpha < 0 ? T(1) : alpha * t + (1 - alpha) * (1 - t); }
-    T operator()(T x, T t) const {
-        const Logistic s(x);
-        const T other = s.of_plus * (1 - t) + s.of_minus * t;
-        return share(t) * ((1 - t) * x - s.log()) * std::pow(other, gamma);
-    }
-};
-template <class T>
-struct FocalSlope {
-    T scale, alpha, gamma;
-
-    T operator()(T g, T x, T t) const {
-        const Logistic s(x);
-        const T other = s.of_plus * (1 - t) + s.of_minus * t;
-        T slope = (s.of_plus * (1 - t) - s.of_minus * t) * std::pow(other, gamma);
-        if (gamma != 0) {
-            const T turn = s.of_plus * s.of_minus * (1 - 2 * t);
-            slope += gamma * std::pow(other, gamma - 1) * turn * ((1 - t) * x - s.log());
-        }
-        return scale * g * Focal<T>{alpha, gamma}.share(t) * slope;
-    }
-};
+// ---- focal loss ----
 
 diopiError_t sigmoid_focal_loss(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out,
                                 diopiConstTensorHandle_t inputs, diopiConstTensorHandle_t targets, float alpha,
                                 float gamma, diopiReduction_t reduction) {
-    return lose<true, 2, Focal>(ctx, {op, reduction, view(inputs), view(targets)}, out, alpha, gamma);
+    return lose(ctx, {op, reduction, view(inputs), view(targets)}, out, focal_tiles(), alpha, gamma);
 }
 diopiError_t sigmoid_focal_loss_backward(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t grad_output,
                                          diopiConstTensorHandle_t input, diopiConstTensorHandle_t target,
                                          diopiTensorHandle_t grad_input, float gamma, float alpha,
                                          diopiReduction_t reduction) {
-    return lose_backward<true, 3, FocalSlope>(ctx, {op, reduction, view(input), view(target)}, grad_input, grad_output,
-                                              alpha, gamma);
+    return lose_backward(ctx, {op, reduction, view(input), view(target)}, grad_input, grad_output, focal_slope_tiles(),
+                         alpha, gamma);
 }
 
 }  // namespace

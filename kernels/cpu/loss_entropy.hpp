@@ -1,5 +1,5 @@
-/// Tiles of binary cross entropy and of its gradients. Their operands are those of ElementLoss; the state is the factor
-/// of a gradient, of the compute type.
+/// Tiles of binary cross entropy, of focal loss and of their gradients. Their operands are those of ElementLoss; the
+/// state is an array of numbers of the compute type, of which the first is the factor of a gradient.
 #pragma once
 
 #include "kernels/cpu/unary.hpp"
@@ -11,5 +11,8 @@ namespace diopi::cpu {
 /// These take logits. Their operands end with the weight of the element and the weight of the positive class.
 [[nodiscard]] RealTiles logit_entropy_tiles();
 [[nodiscard]] RealTiles logit_entropy_slope_tiles();
+/// Alpha and gamma follow the factor.
+[[nodiscard]] RealTiles focal_tiles();
+[[nodiscard]] RealTiles focal_slope_tiles();
 
 }  // namespace diopi::cpu
