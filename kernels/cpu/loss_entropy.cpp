@@ -83,13 +83,12 @@ struct LogitEntropySlope {
 };
 
 /// The logistic functions of x and of -x, and the entropy with a weight of the positive class of 1.
-template <class V>
 struct Logistic {
-    V of_plus, of_minus, other, entropy;
+    Float of_plus, of_minus, other, entropy;
 
-    HWY_INLINE Logistic(V x, V t) {
-        const V unit = all<V>(1), small = exp_below(hn::Neg(absolute(x)));
-        const V large = unit / (unit + small), rest = small * large;
+    HWY_INLINE Logistic(Float x, Float t) {
+        const Float unit = spread(1.0F), small = exp_below(hn::Neg(absolute(x)));
+        const Float large = unit / (unit + small), rest = small * large;
         of_plus = choose(is_negative(x), rest, large);
         of_minus = choose(is_negative(x), large, rest);
         other = of_plus * (unit - t) + of_minus * t;
@@ -122,7 +121,7 @@ struct Focal {
         return choose(is_negative(alpha), unit, alpha * t + (unit - alpha) * (unit - t));
     }
     static HWY_INLINE Float many(Float x, Float t, Float, Float alpha, Float gamma) {
-        const Logistic<Float> s(x, t);
+        const Logistic s(x, t);
         return share(t, alpha) * s.entropy * pow(s.other, gamma);
     }
 };
@@ -140,7 +139,7 @@ struct FocalSlope {
     }
     static HWY_INLINE Float many(Float g, Float x, Float t, Float factor, Float alpha, Float gamma) {
         const Float unit = spread(1.0F);
-        const Logistic<Float> s(x, t);
+        const Logistic s(x, t);
         const Float slope = (s.of_plus * (unit - t) - s.of_minus * t) * pow(s.other, gamma);
         const Float turn = s.of_plus * s.of_minus * (unit - spread(2.0F) * t);
         const Float turned = gamma * pow(s.other, gamma - unit) * turn * s.entropy;
