@@ -21,7 +21,10 @@ namespace {
 constexpr double kSqrtTwoByPi = 0.79788456080286536;
 constexpr double kCubic = 0.044715;
 
-double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
+double sigmoid(double x) {
+    const double small = std::exp(-std::fabs(x));
+    return (x < 0 ? small : 1) / (1 + small);
+}
 
 /// Where x Phi(x) and its approximation are below all float32 numbers.
 constexpr float kGeluEnd = -15, kGeluTanhEnd = -12;
@@ -82,7 +85,10 @@ struct SigmoidBackward {
 };
 
 struct Silu {
-    static double one(double x) { return x / (1 + std::exp(-x)); }
+    static double one(double x) {
+        if (x >= -700) return x / (1 + std::exp(-x));
+        return x * std::exp(x / 2) * std::exp(x / 2);  // exp(-x) overflows before the product is 0
+    }
     template <class V>
     static HWY_INLINE V many(V x) {
         return near_or_far(has_normal_exp(x), x, x / (exp_normal(hn::Neg(x)) + all<V>(1)), far_silu<V>);
