@@ -71,7 +71,9 @@ template <int kIns, template <class> class F, class Run, class... Numbers>
 diopiError_t with_tiles(const ElementLoss& loss, const Run& run, Numbers... numbers) {
     const auto in_type = [&]<class T>(Dtype compute) {
         const F<T> f{static_cast<T>(numbers)...};
-        return run.template operator()<T>(map<kIns, T>(compute, f));
+        // Tiles of bfloat16 are converted, for the gradient of a reduced loss is one element: its tile is converted
+        // once.
+        return run.template operator()<T>({compute, best<map_loop<kIns, T, F<T>>>(), &f, Loop::arithmetic});
     };
     if (loss.computes_in_float64()) return in_type.template operator()<double>(Dtype::float64);
     return in_type.template operator()<float>(Dtype::float32);

@@ -4,24 +4,29 @@
 #include <atomic>
 #include <string>
 
+#include "core/instruction_sets.hpp"
 #include "kernels/cpu/threads.hpp"
 
 namespace diopi::cpu {
 
 namespace {
 
+/// Its sign bit is set where one of n numbers is below 0 or above `last`: only what all vector units have.
+uint64_t outside(const int64_t* numbers, int64_t n, uint64_t last) {
+    uint64_t signs = 0;
+    for (int64_t i = 0; i < n; ++i) {
+        const auto at = static_cast<uint64_t>(numbers[i]);
+        signs |= at | (last - at);
+    }
+    return signs;
+}
+
 /// Whether all numbers are from 0 to size - 1.
 bool all_within(Positions positions, int64_t size) {
     std::atomic<uint64_t> signs = 0;
+    const auto signs_of = best<outside>();
     parallel_for(std::ssize(positions), 1, Loop::arithmetic, [&](int64_t first, int64_t last) {
-        // Its sign bit is set where one of them is below 0 or above size - 1: only what all vector units have.
-        uint64_t outside = 0;
-        for (const int64_t position :
-             positions.subspan(static_cast<size_t>(first), static_cast<size_t>(last - first))) {
-            const auto at = static_cast<uint64_t>(position);
-            outside |= at | (static_cast<uint64_t>(size) - 1 - at);
-        }
-        signs |= outside;
+        signs |= signs_of(positions.data() + first, last - first, static_cast<uint64_t>(size) - 1);
     });
     return (signs >> 63) == 0;
 }
