@@ -11,7 +11,7 @@ __attribute__((constructor(FIRST_OF_OURS))) static void require_processor(void) 
     static const char kMessage[] =
         "diopi: error: this processor does not have the instructions of " DIOPI_CPU_ARCH
         ", for which this program was built; DIOPI_CPU_ARCH=x86-64-v2 scripts/build.sh builds it for all processors "
-        "since 2009\n";
+        "since 2013\n";
     const int kBadUsage = 2; /* the exit code of what cannot run here */
     __builtin_cpu_init(); /* its own constructor comes later */
     if (__builtin_cpu_supports(DIOPI_CPU_ARCH)) return;
