@@ -6,8 +6,8 @@ if(DIOPI_TIDY OR CMAKE_CXX_COMPILER_LAUNCHER MATCHES "ccache")
     set(CMAKE_DISABLE_PRECOMPILE_HEADERS ON)
 endif()
 
-set(precompiled_library <algorithm> <array> <cmath> <complex> <cstring> <fmt/format.h> <functional> <limits> <memory> <optional>
-                        <set> <span> <string> <string_view> <unordered_map> <utility> <variant> <vector>)
+set(precompiled_library <algorithm> <array> <cmath> <complex> <cstring> <fmt/format.h> <functional> <limits> <memory>
+                        <optional> <set> <span> <string> <string_view> <unordered_map> <utility> <variant> <vector>)
 set(precompiled_tests ${precompiled_library} <catch2/catch.hpp> <filesystem> <map>)
 
 # Includes the headers of a `kind` before each source of a target, or, after FROM, those of a target with the same

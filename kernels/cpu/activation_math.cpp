@@ -21,6 +21,7 @@ namespace {
 constexpr double kSqrtTwoByPi = 0.79788456080286536;
 constexpr double kCubic = 0.044715;
 
+/// exp(-x) overflows before the result is 0.
 double sigmoid(double x) {
     const double small = std::exp(-std::fabs(x));
     return (x < 0 ? small : 1) / (1 + small);
