@@ -26,7 +26,7 @@ InstructionSet processors() {
     return InstructionSet::baseline;
 }
 
-/// What the environment allows. Like oneDNN, this takes any other value for no limit.
+/// The best set that the environment allows. Other values set no limit, as in oneDNN.
 InstructionSet allowed() {
     const char* set = std::getenv("ONEDNN_MAX_CPU_ISA");
     if (set == nullptr) set = std::getenv("DNNL_MAX_CPU_ISA");

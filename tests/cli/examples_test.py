@@ -136,7 +136,7 @@ class VendorTest(LibraryTest):
         for mend in mends:
             subprocess.run(["bash", "-euc", mend], cwd=self.folder, check=True)
         library = build(self.folder / "vendor", "mended") / "libdiopi_impl.so"
-        for variant in (["--empty"], ["--strided"]):  # without one, the page runs all its cases
+        for variant in ([], ["--empty"], ["--strided"]):
             # The others are unchanged.
             ops = ["exp", "mm", "flip"]
             with self.subTest(variant=variant):
