@@ -1,5 +1,8 @@
 #include "kernels/cpu/conv_gradients.hpp"
 
+#include <algorithm>
+#include <functional>
+
 #include "kernels/cpu/bfloat16_units.hpp"
 #include "kernels/cpu/conv_bias.hpp"
 #include "kernels/cpu/conv_float64.hpp"
@@ -55,12 +58,17 @@ diopiError_t run_float64(diopiContextHandle_t ctx, ConvProblem p, bool is_transp
     return staging.finish();
 }
 
+/// Whether the gradient of the weight is right in bfloat16. oneDNN 2.6.3 leaves elements undefined: of three sides, the
+/// deepest taps of (2, 17, 5, 9, 11) by (5, 17, 5, 5, 1); taps beside the image where a window's step is longer than a
+/// side, as of (2, 64, 32, 2) by (48, 64, 4, 2) with a step of 3.
+bool weight_gradient_suits_units(const ConvShape& s) {
+    return s.sides < kMostSides && std::ranges::equal(s.window.stride, s.in, std::less_equal<>());
+}
+
 /// Whether all of them are best computed in bfloat16.
-bool gradients_suit_units(const ConvGradients& grads, const View& grad_out, const View& input, const View& weight) {
-    // oneDNN 2.6.3 leaves elements of a weight gradient of three sides undefined: the deepest taps of (2, 17, 5, 9, 11)
-    // by (5, 17, 5, 5, 1).
-    constexpr int64_t kVolumeRank = 5;
-    if (weight.rank() == kVolumeRank && grads.weight != nullptr) return false;
+bool gradients_suit_units(const ConvShape& shape, const ConvGradients& grads, const View& grad_out, const View& input,
+                          const View& weight) {
+    if (grads.weight != nullptr && !weight_gradient_suits_units(shape)) return false;
     return (grads.input == nullptr || suit_bfloat16_units(grad_out, weight)) &&
            (grads.weight == nullptr || suit_bfloat16_units(grad_out, input)) &&
            (grads.input != nullptr || grads.weight != nullptr);
@@ -88,7 +96,7 @@ diopiError_t conv_gradients(diopiContextHandle_t ctx, const ConvShape& shape, bo
     auto* compute = run<float>;
     if (input.dtype == Dtype::float64 || !shape.has_all_places()) {
         compute = run_float64;
-    } else if (gradients_suit_units(grads, grad_out, input, weight)) {
+    } else if (gradients_suit_units(shape, grads, grad_out, input, weight)) {
         compute = run<Bfloat16>;
     }
     return compute(ctx, problem, is_transposed, grads, outputs.view(), images.view(), weight);

@@ -1,6 +1,7 @@
 #include "kernels/cpu/conv_plans.hpp"
 
 #include <algorithm>
+#include <functional>
 
 #include "kernels/cpu/conv_bias.hpp"
 #include "kernels/cpu/onednn_api.hpp"
@@ -77,14 +78,30 @@ Descs user_descs(const ConvProblem& p) {
     return descs;
 }
 
+/// Whether the channels fill oneDNN's blocks of 16.
+bool fills_blocks(const ConvShape& s) {
+    constexpr int64_t kBlock = 16;
+    return s.group_in() % kBlock == 0 && s.group_out() % kBlock == 0;
+}
+
 /// Whether the primitive works on the caller's images. oneDNN 2.6.3 computed a wrong gradient of bfloat16 images whose
 /// channels are last and do not fill its blocks of 16 (17 channels to 33, 1 x 1).
 bool keeps_layout(const ConvProblem& p) {
-    constexpr int64_t kBlock = 16;
-    const ConvShape& s = p.shape;
     if (p.input != Layout::channels_last || p.out != Layout::channels_last) return false;
     if (p.input_stride != 0 || p.out_stride != 0) return false;
-    return p.type == Type::f32 || (s.group_in() % kBlock == 0 && s.group_out() % kBlock == 0);
+    return p.type == Type::f32 || fills_blocks(p.shape);
+}
+
+/// Allows oneDNN's AMX kernels where they are right. Drawn shapes found wrong ones in 2.6.3 and 3.2: on volumes they
+/// left elements unwritten and accessed memory behind the last one; so did those of channels-last images, where a
+/// window's step is longer than the window, and gradients of weights had wrong elements where the channels do not fill
+/// blocks.
+onednn::Amx amx_for(Kind kind, const ConvProblem& p) {
+    using onednn::Amx;
+    const Window& w = p.window();
+    const bool steps_over = !std::ranges::equal(w.stride, w.kernel, std::less_equal<>()) && area_of(w.kernel) > 1;
+    if (p.shape.sides == kMostSides || steps_over) return Amx::avoided;
+    return kind != kBackwardWeight || fills_blocks(p.shape) ? Amx::allowed : Amx::avoided;
 }
 
 /// Channels-last images stay as they are; otherwise the primitive chooses, and the plan reorders.
@@ -122,9 +139,9 @@ dnnl::convolution_forward::primitive_desc forward_desc(const ConvProblem& p, con
     const auto algorithm = dnnl::algorithm::convolution_direct;
     const Steps steps(p);
     const auto describe = [&](const auto&... bias_and_out) {
-        return onednn::describe<dnnl::convolution_forward>(onednn_engine(), onednn_attr(), kind, algorithm, d.input,
-                                                           d.weight, bias_and_out..., steps.stride, steps.dilation,
-                                                           steps.padding, steps.padding);
+        return onednn::describe<dnnl::convolution_forward>(amx_for(kForward, p), onednn_engine(), onednn_attr(), kind,
+                                                           algorithm, d.input, d.weight, bias_and_out..., steps.stride,
+                                                           steps.dilation, steps.padding, steps.padding);
     };
     return p.has_bias ? describe(d.bias, d.out) : describe(d.out);
 }
@@ -140,10 +157,10 @@ Plan make_forward(const ConvProblem& p) {
 
 /// A gradient of the problem without its bias.
 template <class Primitive>
-typename Primitive::primitive_desc gradient_desc(ConvProblem p, const Descs& d, const memory::desc& weight) {
+typename Primitive::primitive_desc gradient_desc(Kind kind, ConvProblem p, const Descs& d, const memory::desc& weight) {
     p.has_bias = false;
     const Steps steps(p);
-    return onednn::describe_gradient<Primitive>(onednn_engine(), onednn_attr(),
+    return onednn::describe_gradient<Primitive>(amx_for(kind, p), onednn_engine(), onednn_attr(),
                                                 forward_desc(p, d, dnnl::prop_kind::forward_training),
                                                 dnnl::algorithm::convolution_direct, d.input, weight, d.out,
                                                 steps.stride, steps.dilation, steps.padding, steps.padding);
@@ -151,7 +168,7 @@ typename Primitive::primitive_desc gradient_desc(ConvProblem p, const Descs& d, 
 
 Plan make_backward_input(const ConvProblem& p) {
     const Descs user = user_descs(p), d = primitive_descs(p, user);
-    const auto desc = gradient_desc<dnnl::convolution_backward_data>(p, d, d.weight);
+    const auto desc = gradient_desc<dnnl::convolution_backward_data>(kBackwardInput, p, d, d.weight);
     const Operand operands[] = {{DNNL_ARG_DIFF_DST, user.out, false},
                                 {DNNL_ARG_WEIGHTS, user.weight, false},
                                 {DNNL_ARG_DIFF_SRC, user.input, true}};
@@ -163,7 +180,8 @@ Plan make_backward_weight(const ConvProblem& p) {
     ConvProblem in_float32 = p;
     in_float32.type = Type::f32;
     const memory::desc grad_weight = user_descs(in_float32).weight;
-    const auto desc = gradient_desc<dnnl::convolution_backward_weights>(p, d, onednn::any_layout(grad_weight));
+    const auto desc =
+        gradient_desc<dnnl::convolution_backward_weights>(kBackwardWeight, p, d, onednn::any_layout(grad_weight));
     const Operand operands[] = {{DNNL_ARG_DIFF_DST, user.out, false},
                                 {DNNL_ARG_SRC, user.input, false},
                                 {DNNL_ARG_DIFF_WEIGHTS, grad_weight, true}};
@@ -187,7 +205,8 @@ Plan make_pointwise(const ConvProblem& p, bool transposed) {
     const memory::desc weight({1, rows, columns}, p.type, transposed ? Tag::acb : Tag::abc);
     const memory::desc from({s.count, columns, s.area()}, p.type, Tag::abc);
     const memory::desc to({s.count, rows, s.area()}, p.type, Tag::abc);
-    const auto desc = onednn::describe<dnnl::matmul>(onednn_engine(), onednn_attr(), weight, from, to);
+    const auto desc =
+        onednn::describe<dnnl::matmul>(onednn::Amx::allowed, onednn_engine(), onednn_attr(), weight, from, to);
     const Operand operands[] = {
         {DNNL_ARG_WEIGHTS, from, false}, {DNNL_ARG_SRC, weight, false}, {DNNL_ARG_DST, to, true}};
     return Plan(desc, dnnl::matmul(desc), operands);

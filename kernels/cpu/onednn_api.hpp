@@ -2,30 +2,49 @@
 #pragma once
 
 #include <oneapi/dnnl/dnnl.hpp>
+#include <string_view>
 
 namespace diopi::onednn {
 
+/// Whether a primitive may use AMX, the matrix units of Intel's processors.
+enum class Amx { allowed, avoided };
+
+/// Moves the description to the first implementation that does not use AMX. Throws if there is none. oneDNN 2 reads
+/// what the description was made of, which must still be there.
+template <class Description>
+void avoid_amx(Description& description) {
+    while (std::string_view(description.impl_info_str()).find("amx") != std::string_view::npos) {
+        if (!description.next_impl()) throw dnnl::error(dnnl_unimplemented, "all of its implementations use AMX");
+    }
+}
+
 /// The description of a primitive. `args` are those of oneDNN 3, between the engine and the attributes.
 template <class Primitive, class... Args>
-[[nodiscard]] typename Primitive::primitive_desc describe(const dnnl::engine& engine, const dnnl::primitive_attr& attr,
-                                                          const Args&... args) {
+[[nodiscard]] typename Primitive::primitive_desc describe(Amx amx, const dnnl::engine& engine,
+                                                          const dnnl::primitive_attr& attr, const Args&... args) {
 #if DNNL_VERSION_MAJOR >= 3
-    return {engine, args..., attr};
+    typename Primitive::primitive_desc made(engine, args..., attr);
 #else
-    return {typename Primitive::desc(args...), attr, engine};
+    const typename Primitive::desc operation(args...);
+    typename Primitive::primitive_desc made(operation, attr, engine);
 #endif
+    if (amx == Amx::avoided) avoid_amx(made);
+    return made;
 }
 
 /// The same for a gradient, which also needs the description of the forward primitive.
 template <class Primitive, class Forward, class... Args>
-[[nodiscard]] typename Primitive::primitive_desc describe_gradient(const dnnl::engine& engine,
+[[nodiscard]] typename Primitive::primitive_desc describe_gradient(Amx amx, const dnnl::engine& engine,
                                                                    const dnnl::primitive_attr& attr,
                                                                    const Forward& forward, const Args&... args) {
 #if DNNL_VERSION_MAJOR >= 3
-    return {engine, args..., forward, attr};
+    typename Primitive::primitive_desc made(engine, args..., forward, attr);
 #else
-    return {typename Primitive::desc(args...), attr, engine, forward};
+    const typename Primitive::desc operation(args...);
+    typename Primitive::primitive_desc made(operation, attr, engine, forward);
 #endif
+    if (amx == Amx::avoided) avoid_amx(made);
+    return made;
 }
 
 /// Whether oneDNN uses the kernels of an x86-64 processor without AVX-512, by the processor or by DNNL_MAX_CPU_ISA.

@@ -69,9 +69,11 @@ Plan make_plan(const Form& f) {
         adds.append_sum(1.0F);
         attr.set_post_ops(adds);
     }
-    const auto chosen = f.has_bias
-                            ? onednn::describe<dnnl::matmul>(onednn_engine(), attr, inner_left, right, row, result)
-                            : onednn::describe<dnnl::matmul>(onednn_engine(), attr, inner_left, right, result);
+    const auto describe = [&](const auto&... row_and_result) {
+        return onednn::describe<dnnl::matmul>(onednn::Amx::allowed, onednn_engine(), attr, inner_left, right,
+                                              row_and_result...);
+    };
+    const auto chosen = f.has_bias ? describe(row, result) : describe(result);
     std::vector<Operand> operands{
         {DNNL_ARG_SRC, left, false}, {DNNL_ARG_WEIGHTS, right, false}, {DNNL_ARG_DST, result, true}};
     if (f.has_bias) operands.push_back({DNNL_ARG_BIAS, row, false});
