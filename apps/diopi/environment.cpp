@@ -6,10 +6,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cstdlib>
 #include <string_view>
 
+#include "core/text.hpp"
 #include "file/atomic_file.hpp"
 #include "runtime/cpu_info.hpp"
 
@@ -113,11 +113,6 @@ std::vector<std::pair<std::string, std::string>> machine_facts() {
 
 namespace {
 
-std::string lower_case(std::string text) {
-    std::ranges::transform(text, text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    return text;
-}
-
 /// All variables of the environment whose names contain AUTOCOMPARE_ERROR_TOLERANCE.
 std::vector<TolerancePreset> tolerance_presets() {
     constexpr std::string_view kName = "AUTOCOMPARE_ERROR_TOLERANCE";
@@ -131,8 +126,8 @@ std::vector<TolerancePreset> tolerance_presets() {
         if ((!before.empty() && !before.ends_with('_')) || (!after.empty() && !after.starts_with('_'))) continue;
         TolerancePreset preset{std::string(text.substr(0, equals)), "", std::nullopt,
                                std::string(text.substr(equals + 1))};
-        if (!before.empty()) preset.op = lower_case(std::string(before.substr(0, before.size() - 1)));
-        if (!after.empty()) preset.dtype = lower_case(std::string(after.substr(1)));
+        if (!before.empty()) preset.op = lower_case(before.substr(0, before.size() - 1));
+        if (!after.empty()) preset.dtype = lower_case(after.substr(1));
         presets.push_back(std::move(preset));
     }
     return presets;

@@ -11,11 +11,13 @@
 #include "kernels/cpu/loss_entropy.hpp"
 #include "kernels/cpu/unary-inl.hpp"
 
-#define ENTROPIES(X)               \
-    X(entropy, Entropy)            \
-    X(entropy_slope, EntropySlope) \
-    X(logit_entropy, LogitEntropy) \
-    X(logit_entropy_slope, LogitEntropySlope) X(focal, Focal) X(focal_slope, FocalSlope)
+#define ENTROPIES(X)                          \
+    X(entropy, Entropy)                       \
+    X(entropy_slope, EntropySlope)            \
+    X(logit_entropy, LogitEntropy)            \
+    X(logit_entropy_slope, LogitEntropySlope) \
+    X(focal, Focal)                           \
+    X(focal_slope, FocalSlope)
 
 HWY_BEFORE_NAMESPACE();
 namespace diopi::cpu::HWY_NAMESPACE {
@@ -58,15 +60,22 @@ struct EntropySlope {
 /// both. That of -inf is NaN, as in the sum.
 struct LogitEntropy {
     static constexpr size_t kIns = 4;
-    static double one(double x, double t, double w, double p, double) {
+    /// `small` is exp(-|x|).
+    static double of(double x, double t, double p, double small) {
         const double plain = x < 0 ? (x - x) - p * t * x : (1 - t) * x;
-        return w * (plain + (1 + (p - 1) * t) * std::log1p(std::exp(-std::fabs(x))));
+        return plain + (1 + (p - 1) * t) * std::log1p(small);
+    }
+    static double one(double x, double t, double w, double p, double) {
+        return w * of(x, t, p, std::exp(-std::fabs(x)));
+    }
+    template <class V>
+    static HWY_INLINE V of(V x, V t, V p, V small) {
+        const V unit = all<V>(1), plain = choose(is_negative(x), (x - x) - p * t * x, (unit - t) * x);
+        return plain + (unit + (p - unit) * t) * log1p(small);
     }
     template <class V>
     static HWY_INLINE V many(V x, V t, V w, V p, V) {
-        const V unit = all<V>(1), bend = log1p(exp_below(hn::Neg(absolute(x))));
-        const V plain = choose(is_negative(x), (x - x) - p * t * x, (unit - t) * x);
-        return w * (plain + (unit + (p - unit) * t) * bend);
+        return w * of(x, t, p, exp_below(hn::Neg(absolute(x))));
     }
 };
 
@@ -83,27 +92,27 @@ struct LogitEntropySlope {
 };
 
 /// The logistic functions of x and of -x, and the entropy with a weight of the positive class of 1.
-struct Logistic {
+struct Logistics {
     Float of_plus, of_minus, other, entropy;
 
-    HWY_INLINE Logistic(Float x, Float t) {
+    HWY_INLINE Logistics(Float x, Float t) {
         const Float unit = spread(1.0F), small = exp_below(hn::Neg(absolute(x)));
         const Float large = unit / (unit + small), rest = small * large;
         of_plus = choose(is_negative(x), rest, large);
         of_minus = choose(is_negative(x), large, rest);
         other = of_plus * (unit - t) + of_minus * t;
-        entropy = choose(is_negative(x), (x - x) - t * x, (unit - t) * x) + log1p(small);
+        entropy = LogitEntropy::of(x, t, unit, small);
     }
 };
-struct OneLogistic {
+struct OneLogistics {
     double of_plus, of_minus, other, entropy;
 
-    OneLogistic(double x, double t) {
+    OneLogistics(double x, double t) {
         const double small = std::exp(-std::fabs(x)), large = 1 / (1 + small), rest = small * large;
         of_plus = x < 0 ? rest : large;
         of_minus = x < 0 ? large : rest;
         other = of_plus * (1 - t) + of_minus * t;
-        entropy = (x < 0 ? (x - x) - t * x : (1 - t) * x) + std::log1p(small);
+        entropy = LogitEntropy::of(x, t, 1, small);
     }
 };
 
@@ -113,7 +122,7 @@ struct Focal {
     static constexpr size_t kIns = 2, kNumbers = 3;
     static double share(double t, double alpha) { return alpha < 0 ? 1 : alpha * t + (1 - alpha) * (1 - t); }
     static double one(double x, double t, double, double alpha, double gamma) {
-        const OneLogistic s(x, t);
+        const OneLogistics s(x, t);
         return share(t, alpha) * s.entropy * std::pow(s.other, gamma);
     }
     static HWY_INLINE Float share(Float t, Float alpha) {
@@ -121,7 +130,7 @@ struct Focal {
         return choose(is_negative(alpha), unit, alpha * t + (unit - alpha) * (unit - t));
     }
     static HWY_INLINE Float many(Float x, Float t, Float, Float alpha, Float gamma) {
-        const Logistic s(x, t);
+        const Logistics s(x, t);
         return share(t, alpha) * s.entropy * pow(s.other, gamma);
     }
 };
@@ -129,7 +138,7 @@ struct Focal {
 struct FocalSlope {
     static constexpr size_t kIns = 3, kNumbers = 3;
     static double one(double g, double x, double t, double factor, double alpha, double gamma) {
-        const OneLogistic s(x, t);
+        const OneLogistics s(x, t);
         double slope = (s.of_plus * (1 - t) - s.of_minus * t) * std::pow(s.other, gamma);
         if (gamma != 0) {
             const double turn = s.of_plus * s.of_minus * (1 - 2 * t);
@@ -139,7 +148,7 @@ struct FocalSlope {
     }
     static HWY_INLINE Float many(Float g, Float x, Float t, Float factor, Float alpha, Float gamma) {
         const Float unit = spread(1.0F);
-        const Logistic s(x, t);
+        const Logistics s(x, t);
         const Float slope = (s.of_plus * (unit - t) - s.of_minus * t) * pow(s.other, gamma);
         const Float turn = s.of_plus * s.of_minus * (unit - spread(2.0F) * t);
         const Float turned = gamma * pow(s.other, gamma - unit) * turn * s.entropy;

@@ -5,15 +5,11 @@
 #include <algorithm>
 #include <cctype>
 
+#include "core/text.hpp"
+
 namespace diopi {
 
 namespace {
-
-std::string in_small_letters(std::string_view text) {
-    std::string small(text);
-    std::ranges::transform(small, small.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    return small;
-}
 
 bool is_blank(char c) { return std::isspace(static_cast<unsigned char>(c)) != 0; }
 
@@ -77,7 +73,7 @@ class CaseExpressionParser {
             return s;
         }
         if (token_.empty() || token_ == ")" || token_ == "and" || token_ == "or") return unexpected("a word");
-        made_.nodes_.push_back({Kind::kWord, in_small_letters(token_), 0, 0});
+        made_.nodes_.push_back({Kind::kWord, lower_case(token_), 0, 0});
         next();
         return {};
     }
@@ -129,7 +125,7 @@ bool CaseExpression::matches(const Case& c) const {
         if (c.uses(dtype)) text += " " + std::string(name(dtype));
     }
     for (const auto& [factor, level] : c.choices) text += " " + level;
-    return matches(in_small_letters(text));
+    return matches(lower_case(text));
 }
 
 }  // namespace diopi

@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <iterator>
 #include <string>
 #include <utility>
+
+#include "core/text.hpp"
 
 namespace diopi {
 
@@ -100,8 +101,7 @@ std::optional<Dtype> parse_dtype(std::string_view text) {
 }
 
 std::optional<Dtype> dtype_of_word(std::string_view word) {
-    std::string small(word);
-    std::ranges::transform(small, small.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    const std::string small = lower_case(word);
     const auto found = std::ranges::find(kShortNames, small, &std::pair<std::string_view, Dtype>::first);
     return found != std::end(kShortNames) ? found->second : parse_dtype(small);
 }

@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <string>
 
+#include "core/text.hpp"
+
 namespace diopi {
 
 namespace {
@@ -30,8 +32,7 @@ InstructionSet processors() {
 InstructionSet allowed() {
     const char* set = std::getenv("ONEDNN_MAX_CPU_ISA");
     if (set == nullptr) set = std::getenv("DNNL_MAX_CPU_ISA");
-    std::string name = set == nullptr ? "" : set;
-    std::ranges::transform(name, name.begin(), [](char c) { return 'A' <= c && c <= 'Z' ? c - 'A' + 'a' : c; });
+    const std::string name = lower_case(set == nullptr ? "" : set);
     if (name == "sse41" || name == "avx") return InstructionSet::baseline;
     return name.starts_with("avx2") ? InstructionSet::avx2 : InstructionSet::avx512;
 }

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/glob.hpp"
-#include "core/suggest.hpp"
+#include "core/text.hpp"
 
 namespace diopi {
 

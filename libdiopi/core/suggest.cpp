@@ -1,16 +1,11 @@
 #include "core/suggest.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <utility>
 
+#include "core/text.hpp"
+
 namespace diopi {
-
-namespace {
-
-char lower(char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); }
-
-}  // namespace
 
 size_t edit_distance(std::string_view a, std::string_view b) {
     std::vector<size_t> before(b.size() + 1), above(b.size() + 1), row(b.size() + 1);
@@ -18,10 +13,10 @@ size_t edit_distance(std::string_view a, std::string_view b) {
     for (size_t i = 1; i <= a.size(); ++i) {
         row[0] = i;
         for (size_t j = 1; j <= b.size(); ++j) {
-            const size_t replaced = above[j - 1] + (lower(a[i - 1]) == lower(b[j - 1]) ? 0 : 1);
+            const size_t replaced = above[j - 1] + (lower_case(a[i - 1]) == lower_case(b[j - 1]) ? 0 : 1);
             row[j] = std::min({above[j] + 1, row[j - 1] + 1, replaced});
-            const bool swapped =
-                i > 1 && j > 1 && lower(a[i - 1]) == lower(b[j - 2]) && lower(a[i - 2]) == lower(b[j - 1]);
+            const bool swapped = i > 1 && j > 1 && lower_case(a[i - 1]) == lower_case(b[j - 2]) &&
+                                 lower_case(a[i - 2]) == lower_case(b[j - 1]);
             if (swapped) row[j] = std::min(row[j], before[j - 2] + 1);
         }
         std::swap(before, above);
@@ -60,12 +55,6 @@ std::string did_you_mean(std::string_view name, std::span<const std::string> can
         text += "'" + names[i] + "'";
     }
     return text + "?)";
-}
-
-std::string_view trimmed(std::string_view text) {
-    const size_t first = text.find_first_not_of(" \t\r\n");
-    if (first == std::string_view::npos) return {};
-    return text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1);
 }
 
 }  // namespace diopi

@@ -1,4 +1,4 @@
-/// Names that a user typed: removal of blanks, and suggestions for unknown names.
+/// Suggestions for unknown names that a user typed.
 #pragma once
 
 #include <cstddef>
@@ -18,8 +18,5 @@ namespace diopi {
 
 /// " (did you mean 'add' or 'addmm'?)", or nothing: the end of a message about an unknown name.
 [[nodiscard]] std::string did_you_mean(std::string_view name, std::span<const std::string> candidates);
-
-/// The text without blanks and line ends around it.
-[[nodiscard]] std::string_view trimmed(std::string_view text);
 
 }  // namespace diopi

@@ -3,22 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <iterator>
 
 #include "cases/case.hpp"
 #include "core/glob.hpp"
+#include "core/text.hpp"
 #include "journal/case_order.hpp"
 
 namespace diopi {
 
 namespace {
-
-std::string lower_case(std::string_view text) {
-    std::string lower(text);
-    std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    return lower;
-}
 
 bool filter_keeps(std::string_view filter, const CaseResult& result) {
     return filter_matches(filter, result.op) || std::ranges::any_of(result.steps, [&](const StepResult& step) {

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "call/call_name.hpp"
-#include "core/suggest.hpp"
+#include "core/text.hpp"
 
 namespace diopi {
 

@@ -9,6 +9,7 @@
 
 #include "call/call_name.hpp"
 #include "core/suggest.hpp"
+#include "core/text.hpp"
 
 namespace diopi {
 
