@@ -84,12 +84,19 @@ bool fills_blocks(const ConvShape& s) {
     return s.group_in() % kBlock == 0 && s.group_out() % kBlock == 0;
 }
 
-/// Whether the primitive works on the caller's images. oneDNN 2.6.3 computed a wrong gradient of bfloat16 images whose
-/// channels are last and do not fill its blocks of 16 (17 channels to 33, 1 x 1).
+/// Whether the primitive works on the caller's images. On channels-last images oneDNN 2.6.3 computed a wrong gradient
+/// of bfloat16 whose channels do not fill blocks (17 channels to 33, 1 x 1), wrote behind the scratchpad of a gradient
+/// with steps of more than one pixel in float32 (6 channels to 1, 1 x 1), and read behind images that are narrower than
+/// a window with gaps (9 pixels, 6 taps, dilation 2).
 bool keeps_layout(const ConvProblem& p) {
     if (p.input != Layout::channels_last || p.out != Layout::channels_last) return false;
     if (p.input_stride != 0 || p.out_stride != 0) return false;
-    return p.type == Type::f32 || fills_blocks(p.shape);
+    const Window& w = p.window();
+    for (size_t side = 0; side < kMostSides; ++side) {
+        if (w.dilation[side] > 1 && w.extent(side) > p.shape.in[side]) return false;
+    }
+    const bool skips_pixels = w.taps() == 1 && area_of(w.stride) > 1;
+    return fills_blocks(p.shape) || (p.type == Type::f32 && !skips_pixels);
 }
 
 /// Allows oneDNN's AMX kernels where they are right. Drawn shapes found wrong ones in 2.6.3 and 3.2: on volumes they
@@ -99,7 +106,7 @@ bool keeps_layout(const ConvProblem& p) {
 onednn::Amx amx_for(Kind kind, const ConvProblem& p) {
     using onednn::Amx;
     const Window& w = p.window();
-    const bool steps_over = !std::ranges::equal(w.stride, w.kernel, std::less_equal<>()) && area_of(w.kernel) > 1;
+    const bool steps_over = !std::ranges::equal(w.stride, w.kernel, std::less_equal<>()) && w.taps() > 1;
     if (p.shape.sides == kMostSides || steps_over) return Amx::avoided;
     return kind != kBackwardWeight || fills_blocks(p.shape) ? Amx::allowed : Amx::avoided;
 }
