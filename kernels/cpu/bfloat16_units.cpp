@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <atomic>
-#include <oneapi/dnnl/dnnl.hpp>
 
+#include "kernels/cpu/onednn_api.hpp"
 #include "kernels/cpu/threads.hpp"
 
 namespace diopi::cpu {
@@ -35,10 +35,7 @@ bool is_normal(int magnitude) { return magnitude >> kFraction > 0; }
 }  // namespace
 
 bool has_bfloat16_units() {
-    static const bool has = [] {
-        constexpr auto kWanted = static_cast<unsigned>(dnnl::cpu_isa::avx512_core_bf16);
-        return (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & kWanted) == kWanted;
-    }();
+    static const bool has = onednn::uses(dnnl::cpu_isa::avx512_core_bf16);
     return has;
 }
 

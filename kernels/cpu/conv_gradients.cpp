@@ -8,6 +8,7 @@
 #include "kernels/cpu/conv_float64.hpp"
 #include "kernels/cpu/conv_parts.hpp"
 #include "kernels/cpu/conv_plans.hpp"
+#include "kernels/cpu/onednn_api.hpp"
 #include "kernels/cpu/view.hpp"
 
 namespace diopi::cpu {
@@ -58,11 +59,12 @@ diopiError_t run_float64(diopiContextHandle_t ctx, ConvProblem p, bool is_transp
     return staging.finish();
 }
 
-/// Whether the gradient of the weight is right in bfloat16. oneDNN 2.6.3 leaves elements undefined: of three sides, the
-/// deepest taps of (2, 17, 5, 9, 11) by (5, 17, 5, 5, 1); taps beside the image where a window's step is longer than a
-/// side, as of (2, 64, 32, 2) by (48, 64, 4, 2) with a step of 3.
+/// Whether the gradient of the weight is right in bfloat16. Without AMX, oneDNN 2.6.3 leaves elements of three sides
+/// undefined: the deepest taps of (2, 17, 5, 9, 11) by (5, 17, 5, 5, 1). It leaves out taps beside the image where a
+/// window's step is longer than a side, as of (2, 64, 32, 2) by (48, 64, 4, 2) with a step of 3.
 bool weight_gradient_suits_units(const ConvShape& s) {
-    return s.sides < kMostSides && std::ranges::equal(s.window.stride, s.in, std::less_equal<>());
+    if (s.sides == kMostSides) return onednn::has_amx() && suits_amx(s, true);
+    return std::ranges::equal(s.window.stride, s.in, std::less_equal<>());
 }
 
 /// Whether all of them are best computed in bfloat16.

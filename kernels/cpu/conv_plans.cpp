@@ -1,7 +1,6 @@
 #include "kernels/cpu/conv_plans.hpp"
 
 #include <algorithm>
-#include <functional>
 
 #include "kernels/cpu/conv_bias.hpp"
 #include "kernels/cpu/onednn_api.hpp"
@@ -16,6 +15,12 @@ using Type = memory::data_type;
 
 /// The first number of a PlanKey: one for each kind of convolution plan.
 enum Kind : int64_t { kForward = 100, kBackwardInput, kBackwardWeight, kPointwise, kPointwiseBackward };
+
+/// Whether the channels fill oneDNN's blocks of 16.
+bool fills_blocks(const ConvShape& s) {
+    constexpr int64_t kBlock = 16;
+    return s.group_in() % kBlock == 0 && s.group_out() % kBlock == 0;
+}
 
 /// The numbers of the problem's own sides.
 memory::dims dims_of(const ConvProblem& p, const Sides& sides) {
@@ -78,12 +83,6 @@ Descs user_descs(const ConvProblem& p) {
     return descs;
 }
 
-/// Whether the channels fill oneDNN's blocks of 16.
-bool fills_blocks(const ConvShape& s) {
-    constexpr int64_t kBlock = 16;
-    return s.group_in() % kBlock == 0 && s.group_out() % kBlock == 0;
-}
-
 /// Whether the primitive works on the caller's images. On channels-last images oneDNN 2.6.3 computed a wrong gradient
 /// of bfloat16 whose channels do not fill blocks (17 channels to 33, 1 x 1), wrote behind the scratchpad of a gradient
 /// with steps of more than one pixel in float32 (6 channels to 1, 1 x 1), and read behind images that are narrower than
@@ -99,16 +98,8 @@ bool keeps_layout(const ConvProblem& p) {
     return fills_blocks(p.shape) || (p.type == Type::f32 && !skips_pixels);
 }
 
-/// Allows oneDNN's AMX kernels where they are right. Drawn shapes found wrong ones in 2.6.3 and 3.2: on volumes they
-/// left elements unwritten and accessed memory behind the last one; so did those of channels-last images, where a
-/// window's step is longer than the window, and gradients of weights had wrong elements where the channels do not fill
-/// blocks.
 onednn::Amx amx_for(Kind kind, const ConvProblem& p) {
-    using onednn::Amx;
-    const Window& w = p.window();
-    const bool steps_over = !std::ranges::equal(w.stride, w.kernel, std::less_equal<>()) && w.taps() > 1;
-    if (p.shape.sides == kMostSides || steps_over) return Amx::avoided;
-    return kind != kBackwardWeight || fills_blocks(p.shape) ? Amx::allowed : Amx::avoided;
+    return suits_amx(p.shape, kind == kBackwardWeight) ? onednn::Amx::allowed : onednn::Amx::avoided;
 }
 
 /// Channels-last images stay as they are; otherwise the primitive chooses, and the plan reorders.
@@ -223,6 +214,17 @@ Plan make_pointwise_forward(const ConvProblem& p) { return make_pointwise(p, fal
 Plan make_pointwise_backward(const ConvProblem& p) { return make_pointwise(p, true); }
 
 }  // namespace
+
+bool suits_amx(const ConvShape& s, bool for_weight) {
+    const Window& w = s.window;
+    for (size_t side = 0; side < kMostSides; ++side) {
+        if (w.taps() > 1 && w.stride[side] > w.kernel[side]) return false;
+        if (s.sides < kMostSides) continue;
+        const bool is_dense = w.stride[side] == 1 && w.dilation[side] == 1;
+        if (!is_dense || 2 * w.padding[side] >= w.kernel[side] || s.in[side] < w.kernel[side]) return false;
+    }
+    return fills_blocks(s) || (s.sides < kMostSides && !for_weight);
+}
 
 bool ConvProblem::is_product() const {
     /// Pixels from which a pointwise convolution is computed as a matrix product, where that does not depend on the

@@ -47,11 +47,26 @@ template <class Primitive, class Forward, class... Args>
     return made;
 }
 
+/// Whether oneDNN uses the instructions of a set, by the processor and by DNNL_MAX_CPU_ISA.
+[[nodiscard]] inline bool uses(dnnl::cpu_isa set) {
+    const auto needed = static_cast<unsigned>(set);
+    return (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & needed) == needed;
+}
+
+/// Whether oneDNN uses AMX.
+[[nodiscard]] inline bool has_amx() {
+#if defined(__x86_64__)
+    static const bool has = uses(dnnl::cpu_isa::avx512_core_amx);
+    return has;
+#else
+    return false;
+#endif
+}
+
 /// Whether oneDNN uses the kernels of an x86-64 processor without AVX-512, by the processor or by DNNL_MAX_CPU_ISA.
 [[nodiscard]] inline bool is_limited_to_avx2() {
 #if defined(__x86_64__)
-    constexpr auto kNeeded = static_cast<unsigned>(dnnl::cpu_isa::avx512_core);
-    static const bool is_limited = (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & kNeeded) != kNeeded;
+    static const bool is_limited = !uses(dnnl::cpu_isa::avx512_core);
     return is_limited;
 #else
     return false;
