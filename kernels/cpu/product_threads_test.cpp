@@ -3,6 +3,7 @@
 
 #include <functional>
 
+#include "kernels/cpu/conv.hpp"
 #include "kernels/cpu/gemm.hpp"
 #include "kernels/cpu/onednn_testing.hpp"
 
@@ -102,22 +103,25 @@ TEST_CASE("a convolution and its gradients have the same bits for any number of 
         GENERATE(Layer{{8, 32, 28, 28}, {32, 32, 3, 3}, 1, 1, 1}, Layer{{2, 3, 64, 64}, {16, 3, 7, 7}, 2, 3, 1},
                  Layer{{2, 64, 7, 7}, {128, 64, 1, 1}, 1, 0, 1}, Layer{{4, 32, 28, 28}, {32, 1, 3, 3}, 1, 1, 32},
                  Layer{{5, 7, 13, 13}, {9, 7, 3, 3}, 2, 1, 1}, Layer{{1, 48, 14, 14}, {96, 48, 3, 3}, 1, 1, 1},
-                 Layer{{6, 64, 14, 14}, {64, 16, 3, 3}, 1, 1, 4});
+                 Layer{{6, 64, 14, 14}, {64, 16, 3, 3}, 1, 1, 4}, Layer{{4, 32, 6, 9, 10}, {32, 32, 3, 3, 3}, 1, 1, 1});
     const bool last = GENERATE(false, true);
     INFO(to_string(s.input) << " by " << to_string(s.weight) << " " << name(dtype) << " channels last: " << last);
-    const auto reach = [&](size_t d) { return (s.input[d] + 2 * s.padding - s.weight[d]) / s.stride + 1; };
-    const Shape out{s.input[0], s.weight[0], reach(2), reach(3)};
+    const size_t sides = s.input.size() - 2;
+    Shape out{s.input[0], s.weight[0]};
+    for (size_t d = 2; d < s.input.size(); ++d) {
+        out.push_back((s.input[d] + 2 * s.padding - s.weight[d]) / s.stride + 1);
+    }
     const auto strides = [&](const Shape& shape) { return last ? channels_last(shape) : Shape{}; };
     const auto x = uneven(s.input, dtype, 1, strides(s.input)), w = uneven(s.weight, dtype, 2, strides(s.weight));
     const auto g = uneven(out, dtype, 3, strides(out)), y = unwritten(out, dtype, strides(out));
     const auto gx = unwritten(s.input, dtype, strides(s.input)), gw = unwritten(s.weight, dtype, strides(s.weight));
     const IntList stride{s.stride}, padding{s.padding}, one{1};
     check_threads({y}, [&](diopiContext& ctx) {
-        return cpu::diopiConvolution2d(&ctx, y.get(), x.get(), w.get(), nullptr, list(stride), list(padding), list(one),
-                                       s.groups);
+        return cpu::convolution(&ctx, "op", sides, y.get(), x.get(), w.get(), nullptr, list(stride), list(padding),
+                                list(one), s.groups);
     });
     check_threads({gx, gw}, [&](diopiContext& ctx) {
-        return cpu::diopiConvolution2dBackward(&ctx, gx.get(), gw.get(), nullptr, g.get(), x.get(), w.get(), nullptr,
-                                               list(stride), list(padding), list(one), s.groups);
+        return cpu::convolution_backward(&ctx, "op", sides, gx.get(), gw.get(), nullptr, g.get(), x.get(), w.get(),
+                                         nullptr, list(stride), list(padding), list(one), s.groups);
     });
 }
