@@ -24,10 +24,11 @@ struct ConvProblem {
 };
 
 /// Whether oneDNN's AMX kernels are right for a convolution, or for the gradient of its weight. Drawn shapes found
-/// wrong ones in 2.6.3 and 3.2. On channels-last images they accessed memory behind the last element where a window's
-/// step is longer than the window, and gradients of weights had wrong elements where the channels do not fill blocks
-/// of 16. On volumes they left elements unwritten or had wrong ones, but not with channels that fill blocks, steps of
-/// 1, no dilation, and windows of which less than half is padding and that are not larger than the volume.
+/// wrong ones in 2.6.3. On channels-last images, which a primitive may also choose, they accessed memory behind the
+/// last element where a window's step is longer than the window. Gradients of weights had wrong elements where the
+/// channels do not fill blocks of 16. On volumes they left elements unwritten or had wrong ones (3.2 crashed on some),
+/// but not with channels that fill blocks, steps of 1, no dilation, and windows of which less than half is padding and
+/// that are not larger than the volume.
 [[nodiscard]] bool suits_amx(const ConvShape& shape, bool for_weight);
 
 /// The memory of the operands. A bias is of the problem's dtype, too.

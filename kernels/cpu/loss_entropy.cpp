@@ -92,10 +92,10 @@ struct LogitEntropySlope {
 };
 
 /// The logistic functions of x and of -x, and the entropy with a weight of the positive class of 1.
-struct Logistics {
+struct FocalTerms {
     Float of_plus, of_minus, other, entropy;
 
-    HWY_INLINE Logistics(Float x, Float t) {
+    HWY_INLINE FocalTerms(Float x, Float t) {
         const Float unit = spread(1.0F), small = exp_below(hn::Neg(absolute(x)));
         const Float large = unit / (unit + small), rest = small * large;
         of_plus = choose(is_negative(x), rest, large);
@@ -104,10 +104,10 @@ struct Logistics {
         entropy = LogitEntropy::of(x, t, unit, small);
     }
 };
-struct OneLogistics {
+struct OneFocalTerms {
     double of_plus, of_minus, other, entropy;
 
-    OneLogistics(double x, double t) {
+    OneFocalTerms(double x, double t) {
         const double small = std::exp(-std::fabs(x)), large = 1 / (1 + small), rest = small * large;
         of_plus = x < 0 ? rest : large;
         of_minus = x < 0 ? large : rest;
@@ -122,7 +122,7 @@ struct Focal {
     static constexpr size_t kIns = 2, kNumbers = 3;
     static double share(double t, double alpha) { return alpha < 0 ? 1 : alpha * t + (1 - alpha) * (1 - t); }
     static double one(double x, double t, double, double alpha, double gamma) {
-        const OneLogistics s(x, t);
+        const OneFocalTerms s(x, t);
         return share(t, alpha) * s.entropy * std::pow(s.other, gamma);
     }
     static HWY_INLINE Float share(Float t, Float alpha) {
@@ -130,7 +130,7 @@ struct Focal {
         return choose(is_negative(alpha), unit, alpha * t + (unit - alpha) * (unit - t));
     }
     static HWY_INLINE Float many(Float x, Float t, Float, Float alpha, Float gamma) {
-        const Logistics s(x, t);
+        const FocalTerms s(x, t);
         return share(t, alpha) * s.entropy * pow(s.other, gamma);
     }
 };
@@ -138,7 +138,7 @@ struct Focal {
 struct FocalSlope {
     static constexpr size_t kIns = 3, kNumbers = 3;
     static double one(double g, double x, double t, double factor, double alpha, double gamma) {
-        const OneLogistics s(x, t);
+        const OneFocalTerms s(x, t);
         double slope = (s.of_plus * (1 - t) - s.of_minus * t) * std::pow(s.other, gamma);
         if (gamma != 0) {
             const double turn = s.of_plus * s.of_minus * (1 - 2 * t);
@@ -148,7 +148,7 @@ struct FocalSlope {
     }
     static HWY_INLINE Float many(Float g, Float x, Float t, Float factor, Float alpha, Float gamma) {
         const Float unit = spread(1.0F);
-        const Logistics s(x, t);
+        const FocalTerms s(x, t);
         const Float slope = (s.of_plus * (unit - t) - s.of_minus * t) * pow(s.other, gamma);
         const Float turn = s.of_plus * s.of_minus * (unit - spread(2.0F) * t);
         const Float turned = gamma * pow(s.other, gamma - unit) * turn * s.entropy;
