@@ -47,10 +47,9 @@ inline const ConvCase kConvCases[] = {
     {{2, 5, 3, 3, 4}, {7, 5, 1, 1, 1}},
     {{2, 3, 4, 6, 5}, {3, 1, 3, 2, 3}, {1, 2, 2}, {2, 1, 1}, {2, 1, 1}, 3},
     {{3, 4, 4, 5}, {2, 3, 2, 2, 2}},
-    // Products of bfloat16 on AMX were wrong for these: gaps in volumes, padding, channels, a long step.
-    {{2, 6, 5, 9, 63}, {5, 6, 2, 2, 2}, {2}},
-    {{1, 48, 2, 4, 38}, {48, 48, 2, 1, 4}, {1}, {1, 0, 2}, {1, 1, 2}},
     {{2, 16, 4, 5, 18}, {32, 16, 3, 3, 3}, {1}, {1}},
+    // Kernels for bfloat16 were wrong for these: padding of volumes and channels on AMX, a long step.
+    {{1, 48, 2, 4, 38}, {48, 48, 2, 1, 4}, {1}, {1, 0, 2}, {1, 1, 2}},
     {{1, 34, 16, 34}, {16, 34, 6, 4}, {1}, {5, 0}, {2, 1}},
     {{2, 64, 32, 2}, {48, 64, 4, 2}, {1, 3}, {2, 1}},
 };
