@@ -38,7 +38,10 @@ void check_threads(const std::vector<TensorPtr>& outputs, const std::function<di
         std::vector<Values> got;
         for (const TensorPtr& t : outputs) got.push_back(values(*t));
         if (threads == 1) expected = got;
-        for (size_t i = 0; i < got.size(); ++i) CHECK((got[i] == expected[i]));
+        for (size_t i = 0; i < got.size(); ++i) {
+            INFO("output " << i << " of " << got.size());
+            CHECK((got[i] == expected[i]));
+        }
     }
 }
 
