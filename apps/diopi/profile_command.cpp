@@ -127,6 +127,8 @@ Result<std::optional<Profile>> read_baseline_of(const ProfileCommand& options) {
         return bad_input("--baseline: " + baseline.error().message + "; make one with diopi profile ... --run " +
                          options.baseline);
     }
+    // A difference that is known now must not cost the time of the run.
+    if (Status s = check_mode(*baseline, options.mode); !s.ok()) return s.error();
     return std::optional<Profile>(std::move(*baseline));
 }
 

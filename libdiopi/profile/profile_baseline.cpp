@@ -117,11 +117,14 @@ ProfileComparison compare_calls(const Profile& base, const Profile& now, const S
 
 }  // namespace
 
+Status check_mode(const Profile& base, std::string_view mode) {
+    if (base.mode == mode) return {};
+    return bad_input(
+        fmt::format("the baseline was measured {} and this run {}; give --mode {}", base.mode, mode, base.mode));
+}
+
 Result<ProfileComparison> compare_profiles(const Profile& base, const Profile& now) {
-    if (base.mode != now.mode) {
-        return bad_input(fmt::format("the baseline was measured {} and this run {}; give --mode {}", base.mode,
-                                     now.mode, base.mode));
-    }
+    if (Status s = check_mode(base, now.mode); !s.ok()) return s.error();
     if (base.has_device_time != now.has_device_time) {
         return bad_input(
             "the baseline's times are of another clock, the host's or a device's; compare runs on one kind of device");
