@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <type_traits>
 
 #include "kernels/cpu/threads.hpp"
 #include "kernels/operands/conv.hpp"
@@ -10,10 +11,18 @@ namespace diopi::cpu {
 
 using operands::ConvShape, operands::Span;
 
-/// Visits each kernel element with the rows that it joins: visit(kernel index, output row, input row, places along the
-/// row that are inside, input column of place 0). Rows count through the depth.
+/// Lines of output places in one layer for which the same kernel element falls on the image. Places and elements count
+/// in a plane of the output and in one of the image.
+struct Lines {
+    int64_t kernel_element;
+    int64_t count, length;
+    int64_t place, next_line;  ///< the first place, and from a line to the next one
+    int64_t element, next_line_element, next_element;
+};
+
+/// Calls visit(lines) for each kernel element and layer.
 template <class Visit>
-void for_each_row(const ConvShape& shape, Visit&& visit) {
+void for_each_lines(const ConvShape& shape, Visit&& visit) {
     const operands::Window& w = shape.window;
     const auto offset = [&](size_t side, int64_t tap) { return tap * w.dilation[side] - w.padding[side]; };
     const auto places = [&](size_t side, int64_t tap) {
@@ -25,27 +34,47 @@ void for_each_row(const ConvShape& shape, Visit&& visit) {
         const Span layers = places(0, deep), rows = places(1, down), columns = places(2, right);
         for (int64_t z = layers.first; z < layers.last; ++z) {
             const int64_t layer = z * w.stride[0] + offset(0, deep);
-            for (int64_t y = rows.first; y < rows.last; ++y) {
-                visit(k, z * shape.out[1] + y, layer * shape.in[1] + y * w.stride[1] + offset(1, down), columns,
-                      offset(2, right));
-            }
+            const int64_t row = layer * shape.in[1] + rows.first * w.stride[1] + offset(1, down);
+            const int64_t place = (z * shape.out[1] + rows.first) * shape.out[2] + columns.first;
+            const int64_t element = row * shape.in[2] + columns.first * w.stride[2] + offset(2, right);
+            visit(Lines{k, rows.last - rows.first, columns.last - columns.first, place, shape.out[2], element,
+                        w.stride[1] * shape.in[2], w.stride[2]});
         }
     }
+}
+
+/// Calls work(place, element) for each place of the lines.
+template <class Work>
+void for_each_place_of(Lines lines, Work&& work) {
+    if (lines.next_element == 1 && lines.length == lines.next_line && lines.length == lines.next_line_element) {
+        lines.length *= lines.count;
+        lines.count = 1;
+    }
+    const auto run = [&](auto step) {
+        for (int64_t y = 0; y < lines.count; ++y) {
+            const int64_t place = lines.place + y * lines.next_line;
+            const int64_t element = lines.element + y * lines.next_line_element;
+            for (int64_t x = 0; x < lines.length; ++x) work(place + x, element + x * step);
+        }
+    };
+    if (lines.next_element == 1)
+        run(std::integral_constant<int64_t, 1>());  // a constant, for which the loop becomes one of vectors
+    else
+        run(lines.next_element);
 }
 
 /// columns[(channel, kernel element)][output pixel] of `channels` channels, from that of `image` on.
 template <class T>
 void image_to_columns(const ConvShape& shape, int64_t channels, const T* image, T* columns) {
-    parallel_for(channels, shape.window.taps() * shape.out_area(), [&](int64_t first, int64_t last) {
+    const int64_t size = shape.window.taps() * shape.out_area();
+    parallel_for(channels, size, [&](int64_t first, int64_t last) {
         for (int64_t channel = first; channel < last; ++channel) {
-            const T* plane = image + channel * shape.area();
-            T* to = columns + channel * shape.window.taps() * shape.out_area();
-            std::fill_n(to, shape.window.taps() * shape.out_area(), T{});
-            const int64_t stride = shape.window.stride[2];
-            for_each_row(shape, [&](int64_t k, int64_t y, int64_t row, Span places, int64_t column) {
-                T* line = to + k * shape.out_area() + y * shape.out[2];
-                const T* source = plane + row * shape.in[2] + column;
-                for (int64_t x = places.first; x < places.last; ++x) line[x] = source[x * stride];
+            const T* from = image + channel * shape.area();
+            T* to = columns + channel * size;
+            std::fill_n(to, size, T{});
+            for_each_lines(shape, [&](const Lines& lines) {
+                T* column = to + lines.kernel_element * shape.out_area();
+                for_each_place_of(lines, [=](int64_t place, int64_t element) { column[place] = from[element]; });
             });
         }
     });
@@ -54,16 +83,15 @@ void image_to_columns(const ConvShape& shape, int64_t channels, const T* image, 
 /// The adjoint of image_to_columns.
 template <class T>
 void columns_to_image(const ConvShape& shape, int64_t channels, const T* columns, T* image) {
-    parallel_for(channels, shape.window.taps() * shape.out_area(), [&](int64_t first, int64_t last) {
+    const int64_t size = shape.window.taps() * shape.out_area();
+    parallel_for(channels, size, [&](int64_t first, int64_t last) {
         for (int64_t channel = first; channel < last; ++channel) {
-            T* plane = image + channel * shape.area();
-            const T* from = columns + channel * shape.window.taps() * shape.out_area();
-            std::fill_n(plane, shape.area(), T{});
-            const int64_t stride = shape.window.stride[2];
-            for_each_row(shape, [&](int64_t k, int64_t y, int64_t row, Span places, int64_t column) {
-                const T* line = from + k * shape.out_area() + y * shape.out[2];
-                T* target = plane + row * shape.in[2] + column;
-                for (int64_t x = places.first; x < places.last; ++x) target[x * stride] += line[x];
+            const T* from = columns + channel * size;
+            T* to = image + channel * shape.area();
+            std::fill_n(to, shape.area(), T{});
+            for_each_lines(shape, [&](const Lines& lines) {
+                const T* column = from + lines.kernel_element * shape.out_area();
+                for_each_place_of(lines, [=](int64_t place, int64_t element) { to[element] += column[place]; });
             });
         }
     });

@@ -51,15 +51,15 @@ void for_each_pair(const ConvShape& shape, int64_t image, int64_t group, Body&& 
 int64_t group_work(const ConvShape& shape) { return shape.group_out() * shape.depth() * shape.out_area(); }
 
 void forward_by_rows(const ConvShape& shape, const double* input, const double* weight, double* out) {
-    const int64_t stride = shape.window.stride[2];
     parallel_for(shape.count * shape.groups, group_work(shape), [&](int64_t first, int64_t last) {
         for (int64_t at = first; at < last; ++at) {
             for_each_pair(shape, at / shape.groups, at % shape.groups, [&](Planes planes) {
-                for_each_row(shape, [&](int64_t k, int64_t y, int64_t row, Span places, int64_t column) {
-                    const double factor = weight[planes.kernel + k];
-                    double* line = out + planes.output + y * shape.out[2];
-                    const double* source = input + planes.input + row * shape.in[2] + column;
-                    for (int64_t x = places.first; x < places.last; ++x) line[x] += factor * source[x * stride];
+                const double* from = input + planes.input;
+                double* to = out + planes.output;
+                for_each_lines(shape, [&](const Lines& lines) {
+                    const double factor = weight[planes.kernel + lines.kernel_element];
+                    for_each_place_of(lines,
+                                      [=](int64_t place, int64_t element) { to[place] += factor * from[element]; });
                 });
             });
         }
@@ -67,38 +67,47 @@ void forward_by_rows(const ConvShape& shape, const double* input, const double* 
 }
 
 void input_by_rows(const ConvShape& shape, const double* grad_out, const double* weight, double* grad_input) {
-    const int64_t stride = shape.window.stride[2];
     parallel_for(shape.count * shape.groups, group_work(shape), [&](int64_t first, int64_t last) {
         const int64_t group_size = shape.group_in() * shape.area();
         for (int64_t at = first; at < last; ++at) {
             std::fill_n(grad_input + at * group_size, group_size, 0.0);
             for_each_pair(shape, at / shape.groups, at % shape.groups, [&](Planes planes) {
-                for_each_row(shape, [&](int64_t k, int64_t y, int64_t row, Span places, int64_t column) {
-                    const double factor = weight[planes.kernel + k];
-                    const double* line = grad_out + planes.output + y * shape.out[2];
-                    double* target = grad_input + planes.input + row * shape.in[2] + column;
-                    for (int64_t x = places.first; x < places.last; ++x) target[x * stride] += factor * line[x];
+                const double* from = grad_out + planes.output;
+                double* to = grad_input + planes.input;
+                for_each_lines(shape, [&](const Lines& lines) {
+                    const double factor = weight[planes.kernel + lines.kernel_element];
+                    for_each_place_of(lines,
+                                      [=](int64_t place, int64_t element) { to[element] += factor * from[place]; });
                 });
             });
         }
     });
 }
 
+/// Sums each line in parts.
+double sum_of_products(const Lines& lines, const double* grad_out, const double* input) {
+    double total = 0;
+    for (int64_t y = 0; y < lines.count; ++y) {
+        const double* line = grad_out + lines.place + y * lines.next_line;
+        const double* source = input + lines.element + y * lines.next_line_element;
+        double sum[4] = {};
+        int64_t x = 0;
+        for (; x + 4 <= lines.length; x += 4) {
+            for (int64_t l = 0; l < 4; ++l) sum[l] += line[x + l] * source[(x + l) * lines.next_element];
+        }
+        for (; x < lines.length; ++x) sum[0] += line[x] * source[x * lines.next_element];
+        total += (sum[0] + sum[1]) + (sum[2] + sum[3]);
+    }
+    return total;
+}
+
 void weight_by_rows(const ConvShape& shape, const double* grad_out, const double* input, double* grad_weight) {
-    const int64_t stride = shape.window.stride[2];
     parallel_for(shape.groups, group_work(shape) * shape.count, [&](int64_t first, int64_t last) {
         for (int64_t at = first * shape.count; at < last * shape.count; ++at) {
             for_each_pair(shape, at % shape.count, at / shape.count, [&](Planes planes) {
-                for_each_row(shape, [&](int64_t k, int64_t y, int64_t row, Span places, int64_t column) {
-                    const double* line = grad_out + planes.output + y * shape.out[2];
-                    const double* source = input + planes.input + row * shape.in[2] + column;
-                    double sum[4] = {};
-                    int64_t x = places.first;
-                    for (; x + 4 <= places.last; x += 4) {
-                        for (int64_t l = 0; l < 4; ++l) sum[l] += line[x + l] * source[(x + l) * stride];
-                    }
-                    for (; x < places.last; ++x) sum[0] += line[x] * source[x * stride];
-                    grad_weight[planes.kernel + k] += (sum[0] + sum[1]) + (sum[2] + sum[3]);
+                for_each_lines(shape, [&](const Lines& lines) {
+                    grad_weight[planes.kernel + lines.kernel_element] +=
+                        sum_of_products(lines, grad_out + planes.output, input + planes.input);
                 });
             });
         }

@@ -14,7 +14,7 @@ namespace {
 
 /// The buffer of unfolded columns holds as many channels as fit in a cache, and as many rows of an image's output as
 /// fit in the larger number of bytes.
-constexpr int64_t kCacheBytes = int64_t{2} << 20, kColumnBytes = int64_t{32} << 20;
+constexpr int64_t kCacheBytes = int64_t{2} << 20, kColumnBytes = int64_t{1} << 20;
 /// Up to this many (input, output) channel pairs in a group the plain loops run.
 constexpr int64_t kDirectPairs = 4;
 
@@ -175,46 +175,80 @@ Geometry windows_of(int64_t channels, ShapeView image, diopiSize_t kernel, const
 
 namespace {
 
-/// Calls visit(first, positions) for each row of the unfolded columns: for each
-/// of the channels and each tap the output rows in `rows`, x.out columns each. Positions are those along x that lie
-/// inside, `first` the offset in the image of the first one of them, -1 where there is none.
+/// The rows of the unfolded columns that one channel and one tap have in one plane of the output, as far as they lie
+/// on the image, or on the padding before or behind it.
+struct ColumnRows {
+    int64_t count = 0;   ///< of x.out columns each
+    int64_t first = -1;  ///< offset in the image of the first position inside; -1: none is
+    int64_t step = 0;    ///< from there to that of the next row
+    Range x{0, 0};       ///< the positions inside, of each row
+};
+
+/// Calls visit(rows) for the unfolded columns in their order: for each of the channels and each tap, the output rows in
+/// `rows`.
 template <class Visit>
-void for_each_column_row(const Geometry& g, Range channels, Range rows, Visit&& visit) {
+void for_each_column_rows(const Geometry& g, Range channels, Range rows, Visit&& visit) {
     for (int64_t k = channels.low * g.taps(); k < channels.high * g.taps(); ++k) {
         const int64_t j = k % g.x.kernel;
         const int64_t i = k / g.x.kernel % g.y.kernel;
         const int64_t h = k / (g.x.kernel * g.y.kernel) % g.z.kernel;
         const int64_t c = k / g.taps();
-        const Range x = g.x.inside(j);
+        const Range x = g.x.inside(j), y = g.y.inside(i);
         const int64_t corner = c * g.in_area() + g.x.source(x.low, j);
-        int64_t oz = rows.low / g.y.out, oy = rows.low % g.y.out;
-        for (int64_t row = rows.low; row < rows.high; ++row) {
-            const int64_t iz = g.z.source(oz, h), iy = g.y.source(oy, i);
-            const bool is_inside = g.z.holds(iz) && g.y.holds(iy) && x.low < x.high;
-            visit(is_inside ? corner + (iz * g.y.in + iy) * g.x.in : -1, x);
-            // Rows are short: a division for each would take as long as its elements.
-            if (++oy == g.y.out) oy = 0, ++oz;
+        for (int64_t row = rows.low; row < rows.high;) {
+            const int64_t oz = row / g.y.out, iz = g.z.source(oz, h);
+            const int64_t begin = row - oz * g.y.out, end = std::min(g.y.out, rows.high - oz * g.y.out);
+            const bool is_inside = g.z.holds(iz) && x.low < x.high;
+            const int64_t low = is_inside ? std::clamp(y.low, begin, end) : end;
+            const int64_t high = std::clamp(y.high, low, end);
+            if (low > begin) visit(ColumnRows{low - begin});
+            const int64_t first = corner + (iz * g.y.in + g.y.source(low, i)) * g.x.in;
+            if (high > low) visit(ColumnRows{high - low, first, g.y.stride * g.x.in, x});
+            if (end > high) visit(ColumnRows{end - high});
+            row += end - begin;
         }
+    }
+}
+
+/// Calls work(n, offset in the image, offset in the columns, stride) for the pieces of the rows that lie inside; a
+/// stride of 1 is a constant, for which a loop becomes one of vectors.
+template <class Work>
+void for_each_piece(const Geometry& g, const ColumnRows& rows, Work&& work) {
+    const int64_t n = rows.x.high - rows.x.low;
+    const std::integral_constant<int64_t, 1> one;
+    if (g.x.stride == 1 && n == g.x.out && n == rows.step) return work(rows.count * n, rows.first, 0, one);
+    for (int64_t row = 0; row < rows.count; ++row) {
+        const int64_t from = rows.first + row * rows.step, to = row * g.x.out + rows.x.low;
+        if (g.x.stride == 1)
+            work(n, from, to, one);
+        else
+            work(n, from, to, g.x.stride);
     }
 }
 
 }  // namespace
 
 void unfold(const Geometry& g, const double* image, Range channels, Range rows, double* columns) {
-    for_each_column_row(g, channels, rows, [&](int64_t first, Range x) {
-        std::fill_n(columns, first < 0 ? g.x.out : x.low, 0.0);
-        if (first >= 0) {
-            for (int64_t k = 0; k < x.high - x.low; ++k) columns[x.low + k] = image[first + k * g.x.stride];
-            std::fill_n(columns + x.high, g.x.out - x.high, 0.0);
+    for_each_column_rows(g, channels, rows, [&](const ColumnRows& part) {
+        const int64_t size = part.count * g.x.out;
+        if (part.x.high - part.x.low < g.x.out) std::fill_n(columns, size, 0.0);
+        if (part.first >= 0) {
+            for_each_piece(g, part, [&](int64_t n, int64_t from, int64_t to, auto stride) {
+                for (int64_t k = 0; k < n; ++k) columns[to + k] = image[from + k * stride];
+            });
         }
-        columns += g.x.out;
+        columns += size;
     });
 }
 
 void fold(const Geometry& g, const double* columns, Range channels, Range rows, double* image) {
-    for_each_column_row(g, channels, rows, [&](int64_t first, Range x) {
-        for (int64_t k = 0; first >= 0 && k < x.high - x.low; ++k) image[first + k * g.x.stride] += columns[x.low + k];
-        columns += g.x.out;
+    for_each_column_rows(g, channels, rows, [&](const ColumnRows& part) {
+        if (part.first >= 0) {
+            for_each_piece(g, part, [&](int64_t n, int64_t from, int64_t to, auto stride) {
+                for (int64_t k = 0; k < n; ++k) image[from + k * stride] += columns[to + k];
+            });
+        }
+        columns += part.count * g.x.out;
     });
 }
 

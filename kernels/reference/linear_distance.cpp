@@ -82,6 +82,15 @@ Inexact by_product(const Inexact& plain, int64_t m, const double* x, const doubl
     return {plain.value, plain.error + (std::isinf(sum.error) ? sum.error : std::max(above, below))};
 }
 
+/// From the first of `count` points `b` on, with m coordinates each.
+template <class T>
+void distances_from(const double* a, int64_t m, const double* b, int64_t count, double p, bool may_multiply, T* to) {
+    for (int64_t j = 0; j < count; ++j) {
+        const T plain = distance<T>(p, m, a, b + j * m);
+        to[j] = may_multiply ? by_product(plain, m, a, b + j * m) : plain;
+    }
+}
+
 /// The points of both sets: (*, P, M) and (*, R, M).
 struct Points {
     ShapeView batch1, batch2;
@@ -110,15 +119,12 @@ diopiError_t distances(diopiContextHandle_t ctx, std::string_view, diopiTensorHa
         const int64_t mode = compute_mode == nullptr ? 0 : *compute_mode;
         if (mode < 0 || mode > 2) refuse("compute_mode is " + std::to_string(mode) + ", wanted 0, 1 or 2");
         const bool may_multiply = p == 2 && (mode == 1 || (mode == 0 && (points.p > 25 || points.r > 25)));
+        const auto measure = best<distances_from<T>>();
         T* next = to.data();
         for_each_matrix<2>(points.batch, {points.batch1, points.batch2}, [&](const auto& at) {
-            for (int64_t i = 0; i < points.p; ++i) {
-                for (int64_t j = 0; j < points.r; ++j) {
-                    const double* a = x.data() + (at[0] * points.p + i) * points.m;
-                    const double* b = y.data() + (at[1] * points.r + j) * points.m;
-                    const T plain = distance<T>(p, points.m, a, b);
-                    *next++ = may_multiply ? by_product(plain, points.m, a, b) : plain;
-                }
+            for (int64_t i = 0; i < points.p; ++i, next += points.r) {
+                measure(x.data() + (at[0] * points.p + i) * points.m, points.m, y.data() + at[1] * points.r * points.m,
+                        points.r, p, may_multiply, next);
             }
         });
         to.store();
