@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "check/locate.hpp"
-#include "core/strided.hpp"
+#include "check/oracle.hpp"
 
 namespace diopi {
 
@@ -60,7 +60,7 @@ struct Differences {
 class Comparer {
  public:
     Comparer(const Tensor& first, const Tensor& second, PoisonBytes poison)
-        : first_(first), second_(second), size_(size_of(first.dtype)) {
+        : first_(gathered(first)), second_(gathered(second)), size_(size_of(first.dtype)) {
         std::memset(before_first_, poison.first, kWidest);
         std::memset(before_second_, poison.second, kWidest);
     }
@@ -68,15 +68,11 @@ class Comparer {
     Differences run() {
         const auto* a = first_.data_as<std::byte>();
         const auto* b = second_.data_as<std::byte>();
-        if (a == nullptr) return {};
-        const bool dense = first_.is_contiguous() && second_.is_contiguous();
-        if (dense && std::memcmp(a, b, first_.nbytes()) == 0) return {};
-        const auto size = static_cast<int64_t>(size_);
-        int64_t flat = 0;
-        for_each_offset_pair(first_.shape, first_.strides, second_.strides, [&](int64_t one, int64_t two) {
-            look_at(a + one * size, b + two * size, flat);
-            ++flat;
-        });
+        if (a == nullptr || std::memcmp(a, b, first_.nbytes()) == 0) return {};
+        for (int64_t flat = 0; flat < first_.numel(); ++flat) {
+            const size_t at = static_cast<size_t>(flat) * size_;
+            look_at(a + at, b + at, flat);
+        }
         return std::move(differences_);
     }
 
@@ -90,8 +86,7 @@ class Comparer {
         }
     }
 
-    const Tensor& first_;
-    const Tensor& second_;
+    Tensor first_, second_;
     size_t size_;
     std::byte before_first_[kWidest], before_second_[kWidest];
     Differences differences_;

@@ -493,6 +493,8 @@ int Row::find(std::string_view arg) const {
 
 bool Row::makes_results() const { return std::ranges::any_of(args(), &Arg::is_made_result); }
 
+bool Row::writes_lowest() const { return rule == ShapeRule::temperature_penalty; }
+
 bool Row::draws_into(std::string_view arg) const {
     const int at = find(arg);
     return at >= 0 && at == law.output && args()[static_cast<size_t>(at)].reading == Reading::nothing;

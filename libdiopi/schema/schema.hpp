@@ -349,6 +349,8 @@ struct Row {
     [[nodiscard]] bool draws_into(std::string_view arg) const;
     /// Whether the function makes results itself.
     [[nodiscard]] bool makes_results() const;
+    /// Whether it writes the lowest number of a dtype, which is another one in every dtype.
+    [[nodiscard]] bool writes_lowest() const;
     /// Position in the table of every backend.
     [[nodiscard]] size_t index() const;
 };

@@ -51,7 +51,7 @@ bool loses_range(const Tensor& wide, const Tensor& rounded) {
 /// write.
 bool writes_other_lowest(const Step& step, std::span<const ArgRules> args) {
     const Call& call = step.call;
-    if (call.row->rule != ShapeRule::temperature_penalty) return false;
+    if (!call.row->writes_lowest()) return false;
     const Dtype dtype = call.tensor("logits")->dtype;
     return args.front().dtype_for(dtype) != dtype && call.integer("vocab_size") < call.integer("vocab_size_padd");
 }

@@ -15,6 +15,7 @@
 #include "call/chain.hpp"
 #include "call/element_numbers.hpp"
 #include "call/tensors.hpp"
+#include "check/magnitudes.hpp"
 #include "core/convert.hpp"
 #include "core/format.hpp"
 #include "core/half.hpp"
@@ -132,42 +133,6 @@ std::optional<Dtype> converted_to(const Arg& arg, const std::vector<OutputSpec>&
     return found == outputs.end() ? std::nullopt : std::optional(found->spec.dtype);
 }
 
-/// The modulus without the infinite parts, which change no rounding of the others; at most the largest number.
-double magnitude_of(std::complex<double> z) {
-    if (std::isinf(z.real())) z.real(0);
-    if (std::isinf(z.imag())) z.imag(0);
-    return std::min(std::abs(z), std::numeric_limits<double>::max());
-}
-
-/// Replaces numbers by their magnitudes.
-void drop_signs(const Tensor& tensor) {
-    const int64_t n = tensor.numel();
-    if (tensor.dtype == Dtype::float64) {
-        auto* x = tensor.data_as<double>();
-        for (int64_t i = 0; i < n; ++i) x[i] = std::fabs(x[i]);
-    } else if (tensor.dtype == Dtype::complex128) {
-        auto* x = tensor.data_as<std::complex<double>>();
-        for (int64_t i = 0; i < n; ++i) x[i] = magnitude_of(x[i]);
-    } else if (tensor.dtype == Dtype::int64) {
-        auto* x = tensor.data_as<int64_t>();
-        for (int64_t i = 0; i < n; ++i) x[i] = std::abs(std::max(x[i], -INT64_MAX));
-    }
-}
-
-/// An infinite term decides a sum; this leaves the other terms, which may overflow against it.
-void drop_infinities(const Tensor& tensor) {
-    if (tensor.dtype != Dtype::float64) return;
-    auto* x = tensor.data_as<double>();
-    std::replace(x, x + tensor.numel(), std::numeric_limits<double>::infinity(), 0.0);
-}
-
-void flush_denormals(const Tensor& tensor) {
-    if (tensor.dtype != Dtype::float64) return;
-    auto* x = tensor.data_as<double>();
-    std::replace_if(
-        x, x + tensor.numel(), [](double v) { return v < std::numeric_limits<float>::min(); }, 0.0);
-}
-
 /// One in this many terms is used for a lower bound.
 constexpr int64_t kShareOfTerms = 8;
 
@@ -243,19 +208,11 @@ Dtype dtype_of_result(const Call& call, const std::vector<OutputSpec>& outputs, 
     return before == nullptr ? Dtype::unsupported : before->dtype;
 }
 
-/// Where a function writes the largest number of a dtype, it wrote that of float64.
-void narrow_largest(const Tensor& wide, Dtype dtype) {
-    constexpr double kLargest = std::numeric_limits<double>::max();
-    if (wide.dtype != Dtype::float64 || !is_floating(dtype) || dtype == Dtype::float64) return;
-    const std::span elements(wide.data_as<double>(), static_cast<size_t>(wide.numel()));
-    // Nearly always there is none, and a loop without branches and writes is fast.
-    bool any = false;
-    for (const double x : elements) any |= std::fabs(x) == kLargest;
-    if (!any) return;
-    const double largest = format_of(dtype).largest;
-    for (double& x : elements) {
-        if (std::fabs(x) == kLargest) x = std::copysign(largest, x);
-    }
+/// Where the function writes the lowest number of a dtype, it wrote that of float64.
+void narrow_lowest(const Tensor& wide, Dtype dtype) {
+    if (wide.dtype != Dtype::float64 || !is_floating(dtype)) return;
+    auto* x = wide.data_as<double>();
+    std::replace(x, x + wide.numel(), std::numeric_limits<double>::lowest(), -format_of(dtype).largest);
 }
 
 /// That with the fewest digits among the formats of the call's floating tensors.
@@ -379,9 +336,8 @@ Result<std::vector<ArgTensor>> Oracle::evaluate_at_once(const Call& given, const
         if (!made.ok()) return made.error();
         result.tensor = *made;
     }
-    for (const ArgTensor& result : expected) {
-        const bool is_value = !errors_in && result.tensor != nullptr && !result.tensor->is_sparse();
-        if (is_value) narrow_largest(*result.tensor, dtype_of_result(given, outputs, result));
+    if (call.row->writes_lowest() && !errors_in) {
+        for (const ArgTensor& result : expected) narrow_lowest(*result.tensor, dtype_of_result(given, outputs, result));
     }
     for (size_t i = 0; i < outputs.size(); ++i) {
         if (!computed[i]) continue;

@@ -6,7 +6,10 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <span>
 
+#include "check/oracle.hpp"
+#include "core/bytes.hpp"
 #include "core/strided.hpp"
 
 namespace diopi {
@@ -16,56 +19,46 @@ namespace {
 /// From this size on a tensor with gaps is copied to save the memory of the gaps.
 constexpr size_t kLargeStorage = size_t{64} << 20;
 
-/// The tensor's storage in memory that the host can read: copied only if needed.
-Result<std::shared_ptr<const void>> host_storage(const Tensor& tensor, Context& context) {
-    const Storage& storage = tensor.storage;
-    if (storage.device == diopi_host) return std::shared_ptr<const void>(storage.memory);
-    auto bytes = cpu_device().allocate(storage.nbytes);
+/// The tensor, with its gaps, in host memory of its own.
+Result<Tensor> copied_to_host(const Tensor& tensor, Context& context) {
+    const Storage& from = tensor.storage;
+    auto bytes = cpu_device().allocate(from.nbytes);
     if (!bytes.ok()) return bytes.error();
-    Device& device = *context.device;
-    Status s = device.copy_to_host(context.stream, bytes->get(), storage.memory.get(), storage.nbytes);
-    if (s.ok()) s = device.synchronize(context.stream);
+    Status s = context.device->copy_to_host(context.stream, bytes->get(), from.memory.get(), from.nbytes);
+    if (s.ok()) s = context.device->synchronize(context.stream);
     if (!s.ok()) return s.error();
-    return std::shared_ptr<const void>(std::move(*bytes));
+    Tensor copy = tensor;
+    copy.storage = {std::move(*bytes), from.nbytes, diopi_host};
+    return copy;
 }
 
-int64_t count_others(const uint8_t* bytes, size_t size, int pattern) {
-    return std::count_if(bytes, bytes + size, [&](uint8_t byte) { return byte != pattern; });
+/// The tensor, with its gaps, in memory that the host can read: copied only if needed.
+Result<Tensor> on_host(const Tensor& tensor, Context& context) {
+    return tensor.storage.device == diopi_host ? tensor : copied_to_host(tensor, context);
 }
 
-std::vector<std::byte> bytes_of(const Tensor& tensor, const void* storage) {
-    const auto* bytes = static_cast<const std::byte*>(storage);
-    return {bytes, bytes + tensor.storage.nbytes};
+/// Those of the storage.
+std::span<const uint8_t> bytes_of(const Tensor& host) {
+    return {static_cast<const uint8_t*>(host.storage.memory.get()), host.storage.nbytes};
 }
 
-/// Bytes between the elements that are no longer what they were.
-int64_t stray_bytes(const Tensor& tensor, const void* storage, std::vector<std::byte> before) {
-    const auto* now = static_cast<const std::byte*>(storage);
-    const size_t size = size_of(tensor.dtype);
-    for_each_offset(tensor.shape, tensor.strides, [&](int64_t offset) {
-        const size_t at = static_cast<size_t>(tensor.offset + offset) * size;
-        std::memcpy(before.data() + at, now + at, size);
-    });
-    int64_t stray = 0;
-    for (size_t i = 0; i < before.size(); ++i) stray += before[i] != now[i] ? 1 : 0;
-    return stray;
+/// Bytes between the elements that are no longer what they were. `before` gets the elements of `now`.
+int64_t stray_bytes(const Tensor& now, const Tensor& before) {
+    copy_strided(now, before);
+    return count_different(bytes_of(now), bytes_of(before));
+}
+
+/// Bytes between the elements that differ from the pattern: all such bytes, less those of the elements, which do not
+/// overlap.
+int64_t stray_bytes(const Tensor& host, int pattern) {
+    const Tensor elements = gathered(host);
+    return count_others(bytes_of(host), pattern) -
+           count_others({elements.data_as<uint8_t>(), elements.nbytes()}, pattern);
 }
 
 Failure stray_write(int64_t bytes, std::string_view name, const Tensor& tensor) {
     return {FailureKind::kStrayWrite, fmt::format("wrote {} bytes between the elements of {}: it has strides {}", bytes,
                                                   name, to_string(tensor.strides))};
-}
-
-/// Bytes between the elements that differ from the pattern: all such bytes, less those of the elements, which do not
-/// overlap.
-int64_t stray_bytes(const Tensor& tensor, const void* storage, int pattern) {
-    const auto* bytes = static_cast<const uint8_t*>(storage);
-    const size_t size = size_of(tensor.dtype);
-    int64_t stray = count_others(bytes, tensor.storage.nbytes, pattern);
-    for_each_offset(tensor.shape, tensor.strides, [&](int64_t offset) {
-        stray -= count_others(bytes + static_cast<size_t>(tensor.offset + offset) * size, size, pattern);
-    });
-    return stray;
 }
 
 }  // namespace
@@ -156,9 +149,9 @@ void PlacedCall::drop_opaque() {
 
 Status PlacedCall::note_gaps(const TensorPtr& tensor, std::string name, Context& context) {
     if (tensor->is_sparse() || !has_gaps(*tensor) || tensor->storage.nbytes > kLargeStorage) return {};
-    auto storage = host_storage(*tensor, context);
-    if (!storage.ok()) return storage.status();
-    gaps_.push_back({tensor, std::move(name), bytes_of(*tensor, storage->get())});
+    auto before = copied_to_host(*tensor, context);
+    if (!before.ok()) return before.status();
+    gaps_.push_back({tensor, std::move(name), std::move(*before)});
     return {};
 }
 
@@ -178,16 +171,16 @@ Failure PlacedCall::check_gaps(Context& context) {
     for (const ArgPlace& place : outputs_) {
         const Tensor& tensor = *call_.tensor_at(place);
         if (!has_gaps(tensor)) continue;
-        auto storage = host_storage(tensor, context);
-        if (!storage.ok()) return failure_of(storage.error());
-        const int64_t stray = stray_bytes(tensor, storage->get(), poison_byte(tensor.dtype, poison_));
+        const auto now = on_host(tensor, context);
+        if (!now.ok()) return failure_of(now.error());
+        const int64_t stray = stray_bytes(*now, poison_byte(tensor.dtype, poison_));
         if (stray == 0) continue;
         return stray_write(stray, call_.name_of(place), tensor);
     }
     for (const Gaps& gaps : gaps_) {
-        auto storage = host_storage(*gaps.tensor, context);
-        if (!storage.ok()) return failure_of(storage.error());
-        const int64_t stray = stray_bytes(*gaps.tensor, storage->get(), gaps.before);
+        const auto now = on_host(*gaps.tensor, context);
+        if (!now.ok()) return failure_of(now.error());
+        const int64_t stray = stray_bytes(*now, gaps.before);
         if (stray > 0) return stray_write(stray, gaps.name, *gaps.tensor);
     }
     return {};
@@ -204,11 +197,9 @@ Failure wrote_to(std::string_view name) {
 Failure PlacedCall::check_untouched(Context& context) {
     for (const ArgPlace& place : outputs_) {
         const Tensor& tensor = *call_.tensor_at(place);
-        auto storage = host_storage(tensor, context);
-        if (!storage.ok()) return failure_of(storage.error());
-        const auto* bytes = static_cast<const uint8_t*>(storage->get());
-        const int64_t written = count_others(bytes, tensor.storage.nbytes, poison_byte(tensor.dtype, poison_));
-        if (written > 0) return wrote_to(call_.name_of(place));
+        const auto now = on_host(tensor, context);
+        if (!now.ok()) return failure_of(now.error());
+        if (count_others(bytes_of(*now), poison_byte(tensor.dtype, poison_)) > 0) return wrote_to(call_.name_of(place));
     }
     return check_inouts(context);
 }

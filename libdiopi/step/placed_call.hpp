@@ -43,11 +43,11 @@ class PlacedCall {
 
  private:
     PlacedCall(const Call& call, Poison poison) : call_(call), poison_(poison) {}
-    /// The bytes between the elements of an in-out argument, before the call.
+    /// An in-out argument with bytes between its elements, and a copy of it before the call.
     struct Gaps {
         TensorPtr tensor;
         std::string name;
-        std::vector<std::byte> before;
+        Tensor before;
     };
     Status note_gaps(const TensorPtr& tensor, std::string name, Context& context);
     Status place_inputs(Placement& placement);
