@@ -230,7 +230,7 @@ bool ConvProblem::is_product() const {
     /// Pixels from which a pointwise convolution is computed as a matrix product, where that does not depend on the
     /// number of threads.
     constexpr int64_t kPointwiseArea = 16;
-    // On AMX a product of batches by 8 threads on 2 busy cores was different in one of about 10 runs (2.6.3).
+    // On AMX batches of products are wrong (product.cpp), and convolutions are not.
     if (type == Type::bf16 && onednn::has_amx()) return false;
     return shape.is_pointwise() && shape.groups == 1 && input == Layout::plain && out == Layout::plain &&
            shape.area() >= kPointwiseArea && !onednn::products_vary();

@@ -32,6 +32,25 @@ TEST_CASE("a transposed view is multiplied as it lies") {
     check_close(*y, values(*expected), 64);
 }
 
+TEST_CASE("a row of a product does not depend on the row behind it, whatever the number of terms") {
+    const int64_t m = GENERATE(41, 117), n = GENERATE(79, 195), k = GENERATE(31, 61, 62, 63, 64, 65, 127);
+    INFO(m << " x " << n << " x " << k);
+    Values rows(static_cast<size_t>(m * k), 1.0);
+    for (int64_t i = 0; i < m * k; ++i) {
+        if (i / k % 2 == 1) rows[static_cast<size_t>(i)] = NAN;
+    }
+    const auto a = tensor({m, k}, Dtype::bfloat16, rows);
+    const auto b = tensor({k, n}, Dtype::bfloat16, Values(static_cast<size_t>(k * n), 1.0));
+    const auto y = unwritten({m, n}, Dtype::bfloat16);
+    diopiContext ctx(cpu_device());
+    REQUIRE(cpu::diopiMm(&ctx, y.get(), a.get(), b.get()) == diopiSuccess);
+    const Values got = values(*y);
+    for (size_t i = 0; i < got.size(); ++i) {
+        const bool is_number = got[i] == static_cast<double>(k);
+        if (is_number != (i / static_cast<size_t>(n) % 2 == 0)) FAIL(i << ": " << got[i]);
+    }
+}
+
 TEST_CASE("products of nothing are zeros, and an empty batch gives gradients of zero") {
     const Dtype dtype = kFloats[GENERATE(range(0, 4))];
     diopiContext ctx(cpu_device());

@@ -1,6 +1,7 @@
 #include "kernels/cpu/product.hpp"
 
 #include <algorithm>
+#include <atomic>
 
 #include "kernels/cpu/bfloat16_units.hpp"
 #include "kernels/cpu/elements.hpp"
@@ -54,8 +55,13 @@ struct Form {
 /// part of the terms, and the result depends on the number of threads.
 constexpr int64_t kLongSum = 1024;
 
+/// Whether the kernels for AMX of oneDNN (2.6.3) give this product. Others were seen to be wrong: of batches where
+/// there are more threads than work for them, and of 63 terms, where an element behind a row is read.
+bool suits_amx(const ProductShape& s) { return s.batch == 1 && (s.k % 2 == 0 || s.k > 64); }
+
 Plan make_plan(const Form& f) {
     const ProductShape& s = f.shape;
+    const auto amx = suits_amx(s) ? onednn::Amx::allowed : onednn::Amx::avoided;
     const auto left = operand_desc(s.batch, f.a_repeated, s.m, s.k, f.in, f.a_transposed);
     const auto right = operand_desc(s.batch, f.b_repeated, s.k, s.n, f.in, f.b_transposed);
     const auto result = operand_desc(s.batch, false, s.m, s.n, f.out, false);
@@ -70,8 +76,7 @@ Plan make_plan(const Form& f) {
         attr.set_post_ops(adds);
     }
     const auto describe = [&](const auto&... row_and_result) {
-        return onednn::describe<dnnl::matmul>(onednn::Amx::allowed, onednn_engine(), attr, inner_left, right,
-                                              row_and_result...);
+        return onednn::describe<dnnl::matmul>(amx, onednn_engine(), attr, inner_left, right, row_and_result...);
     };
     const auto chosen = f.has_bias ? describe(row, result) : describe(result);
     std::vector<Operand> operands{
@@ -159,6 +164,32 @@ diopiError_t run_own(const ProductShape& s, Matrices<T> a, Matrices<T> b, const 
     return diopiSuccess;
 }
 
+/// From so many multiplications on a product of a batch runs alone on AMX, which may not be used for batches; and from
+/// so many on it has work for all threads.
+constexpr int64_t kAloneOnAmx = int64_t{1} << 15, kForAllThreads = int64_t{1} << 24;
+
+bool is_split_for_amx(const ProductShape& s) {
+    return s.batch > 1 && s.m > kFewRows && s.m * s.n * s.k >= kAloneOnAmx && onednn::has_amx();
+}
+
+/// Calls body(number) for each product of a batch: side by side, or where these are large and few, one after the other
+/// in all threads. Returns the first error.
+template <class Body>
+diopiError_t for_each_product(const ProductShape& s, Body&& body) {
+    std::atomic<diopiError_t> error = diopiSuccess;
+    const auto run = [&](int64_t first, int64_t last) {
+        for (int64_t i = first; i < last && error == diopiSuccess; ++i) {
+            if (const diopiError_t own = body(i); own != diopiSuccess) error = own;
+        }
+    };
+    const int64_t work = s.m * s.n * s.k;
+    if (work >= kForAllThreads && s.batch < 4 * omp_get_max_threads())
+        run(0, s.batch);
+    else
+        parallel_for(s.batch, work / 8, run);
+    return error;
+}
+
 template <class T, class C>
 diopiError_t run_product(diopiContextHandle_t ctx, const ProductShape& s, Matrices<T> a, Matrices<T> b, const C* bias,
                          C* c, Into into) {
@@ -168,6 +199,15 @@ diopiError_t run_product(diopiContextHandle_t ctx, const ProductShape& s, Matric
     if (s.batch * s.m <= kFewRows && !reads_in_place) return run_few(ctx, s, a, b, bias, c, into);
     if constexpr (std::is_same_v<T, float>) {
         if (onednn::products_vary()) return run_own(s, a, b, bias, c, into);
+    }
+    if (std::is_same_v<T, Bfloat16> && is_split_for_amx(s)) {
+        ProductShape one = s;
+        one.batch = 1;
+        return for_each_product(s, [&](int64_t i) {
+            const Matrices<T> left{a.data + (a.repeated ? 0 : i * s.m * s.k), a.transposed};
+            const Matrices<T> right{b.data + (b.repeated ? 0 : i * s.k * s.n), b.transposed};
+            return run_product(ctx, one, left, right, bias, c + i * s.m * s.n, into);
+        });
     }
     const Form form{s,    a.transposed, a.repeated,  b.transposed, b.repeated, bias != nullptr,
                     into, kDataType<T>, kDataType<C>};

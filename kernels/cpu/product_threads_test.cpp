@@ -96,6 +96,21 @@ TEST_CASE("batches of products and the gradients of linear have the same bits fo
     });
 }
 
+TEST_CASE("batches of products that need few threads have the same bits for any number of them") {
+    struct Size {
+        int64_t batch, m, n, k;
+    };
+    const auto s = GENERATE(Size{2, 64, 49, 128}, Size{5, 96, 100, 160}, Size{3, 128, 196, 64}, Size{6, 11, 50, 21},
+                            Size{2, 37, 57, 74}, Size{4, 60, 58, 63}, Size{3, 300, 280, 300});
+    const int form = GENERATE(0, 1, 2, 3);
+    INFO(s.batch << " of " << s.m << " x " << s.n << " x " << s.k << ", form " << form);
+    const Dtype dtype = Dtype::bfloat16;
+    const auto a = uneven({s.batch, s.m, s.k}, dtype, 1, form & 1 ? Shape{s.m * s.k, 1, s.m} : Shape{});
+    const auto b = uneven({s.batch, s.k, s.n}, dtype, 2, form & 2 ? Shape{s.k * s.n, 1, s.k} : Shape{});
+    const auto y = unwritten({s.batch, s.m, s.n}, dtype);
+    check_threads({y}, [&](diopiContext& ctx) { return cpu::diopiBmm(&ctx, y.get(), a.get(), b.get()); });
+}
+
 TEST_CASE("a convolution and its gradients have the same bits for any number of threads") {
     struct Layer {
         Shape input, weight;
