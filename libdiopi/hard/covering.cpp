@@ -1,6 +1,7 @@
 #include "hard/covering.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <iterator>
 #include <numeric>
 #include <utility>
@@ -47,7 +48,7 @@ void CoveringArray::add_block(Triples& triples, const FactorTriple& factors) con
         const auto at = std::ranges::lower_bound(triples.factors, f);
         if (at == triples.factors.end() || *at != f) triples.factors.insert(at, f);
     }
-    triples.open.resize(triples.open.size() + count, true);
+    triples.open.resize(triples.open.size() + count, 1);
     triples.count_of_open += static_cast<int64_t>(count);
 }
 
@@ -56,7 +57,12 @@ uint64_t CoveringArray::draw() {
     return (static_cast<uint64_t>(words[0]) << 32) | words[1];
 }
 
-/// New pairs of each level of the factor with the levels that are set.
+size_t CoveringArray::Triples::next_open(size_t at) const {
+    const auto* found = static_cast<const uint8_t*>(std::memchr(&open[at], 1, open.size() - at));
+    if (found == nullptr) found = static_cast<const uint8_t*>(std::memchr(open.data(), 1, at));
+    return static_cast<size_t>(found - open.data());
+}
+
 void CoveringArray::find_gains(const Combination& chosen, const std::vector<bool>& is_set, size_t f) {
     gains_.assign(levels_[f], 0);
     for (size_t g = 0; g < levels_.size(); ++g) {
@@ -64,6 +70,34 @@ void CoveringArray::find_gains(const Combination& chosen, const std::vector<bool
         const uint8_t* open = &open_[pairs_at(f, g, chosen[g])];
         for (size_t a = 0; a < gains_.size(); ++a) gains_[a] = static_cast<uint16_t>(gains_[a] + open[a]);
     }
+}
+
+void CoveringArray::find_gains(const Triples& triples, const Combination& chosen, const std::vector<bool>& is_set,
+                               size_t f) {
+    gains_.assign(levels_[f], 0);
+    for (const Block& block : triples.blocks) {
+        const auto& factors = block.factors;
+        const auto own = std::ranges::find(factors, f);
+        if (own == factors.end()) continue;
+        if (!std::ranges::all_of(factors, [&](size_t g) { return g == f || is_set[g]; })) continue;
+        size_t step = 1;  // from a level to the next one
+        for (auto later = std::next(own); later != factors.end(); ++later) step *= levels_[*later];
+        const uint8_t* open = &triples.open[triple_of(block, chosen) - chosen[f] * step];
+        for (size_t a = 0; a < gains_.size(); ++a) gains_[a] = static_cast<uint16_t>(gains_[a] + open[a * step]);
+    }
+}
+
+int64_t CoveringArray::choose(Combination& chosen, size_t f) {
+    int64_t best = -1;
+    // From a random level on, so that equal ones alternate.
+    const size_t first = draw() % levels_[f];
+    for (size_t i = 0; i < levels_[f]; ++i) {
+        const size_t a = (first + i) % levels_[f];
+        if (gains_[a] <= best) continue;
+        best = gains_[a];
+        chosen[f] = a;
+    }
+    return best;
 }
 
 Combination CoveringArray::candidate(int64_t& gain, bool is_plain) {
@@ -77,16 +111,7 @@ Combination CoveringArray::candidate(int64_t& gain, bool is_plain) {
     for (const size_t f : order) {
         if (is_set[f]) continue;
         find_gains(chosen, is_set, f);
-        int64_t best = -1;
-        // From a random level on, so that equal ones alternate.
-        const size_t first = draw() % levels_[f];
-        for (size_t i = 0; i < levels_[f]; ++i) {
-            const size_t a = (first + i) % levels_[f];
-            if (gains_[a] <= best) continue;
-            best = gains_[a];
-            chosen[f] = a;
-        }
-        gain += best;
+        gain += choose(chosen, f);
         is_set[f] = true;
     }
     return chosen;
@@ -97,22 +122,11 @@ size_t CoveringArray::triple_of(const Block& block, const Combination& chosen) c
     return block.first + (chosen[f] * levels_[g] + chosen[g]) * levels_[h] + chosen[h];
 }
 
-int64_t CoveringArray::triples_with(const Triples& triples, const Combination& chosen, const std::vector<bool>& is_set,
-                                    size_t f) const {
-    return std::ranges::count_if(triples.blocks, [&](const Block& block) {
-        const auto& factors = block.factors;
-        return std::ranges::find(factors, f) != factors.end() &&
-               std::ranges::all_of(factors, [&](size_t g) { return is_set[g]; }) &&
-               triples.open[triple_of(block, chosen)];
-    });
-}
-
 /// Begins with an open triple; the other factors of triples follow, then the rest is plain or any.
 Combination CoveringArray::candidate_of(const Triples& triples, int64_t& gain, bool is_plain) {
     Combination chosen(levels_.size(), 0);
     std::vector<bool> is_set(levels_.size(), false);
-    size_t at = draw() % triples.open.size();
-    while (!triples.open[at]) at = (at + 1) % triples.open.size();
+    const size_t at = triples.next_open(draw() % triples.open.size());
     const auto after = std::ranges::upper_bound(triples.blocks, at, {}, &Block::first);
     const Block& block = *std::prev(after);
     size_t rest = at - block.first;
@@ -125,19 +139,9 @@ Combination CoveringArray::candidate_of(const Triples& triples, int64_t& gain, b
     gain = 1;
     for (const size_t f : triples.factors) {
         if (is_set[f]) continue;
+        find_gains(triples, chosen, is_set, f);
+        gain += choose(chosen, f);
         is_set[f] = true;
-        int64_t best = -1;
-        const size_t first = draw() % levels_[f];
-        size_t level = first;
-        for (size_t i = 0; i < levels_[f]; ++i) {
-            chosen[f] = (first + i) % levels_[f];
-            const int64_t own = triples_with(triples, chosen, is_set, f);
-            if (own <= best) continue;
-            best = own;
-            level = chosen[f];
-        }
-        chosen[f] = level;
-        gain += best;
     }
     for (size_t f = 0; f < levels_.size(); ++f) {
         if (!is_set[f] && !is_plain) chosen[f] = draw() % levels_[f];
@@ -157,8 +161,8 @@ void CoveringArray::cover(const Combination& combination) {
     for (Triples* triples : {&deep_, &late_}) {
         for (const Block& block : triples->blocks) {
             const size_t at = triple_of(block, combination);
-            if (triples->open[at]) --triples->count_of_open;
-            triples->open[at] = false;
+            triples->count_of_open -= triples->open[at];
+            triples->open[at] = 0;
         }
     }
 }

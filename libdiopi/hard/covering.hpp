@@ -40,19 +40,22 @@ class CoveringArray {
     struct Triples {
         std::vector<size_t> factors;  ///< of all blocks, in ascending order
         std::vector<Block> blocks;
-        std::vector<bool> open;
+        std::vector<uint8_t> open;  ///< 1 for a triple that has not occurred
         int64_t count_of_open = 0;
+
+        /// The first open one from `at` on, or from the start; there must be one.
+        [[nodiscard]] size_t next_open(size_t at) const;
     };
 
     [[nodiscard]] uint64_t draw();
-    /// Sets gains_ for the levels of factor `f`.
+    /// Sets gains_ for the levels of factor `f`: new pairs, or new triples, with the levels that are set.
     void find_gains(const Combination& chosen, const std::vector<bool>& is_set, size_t f);
+    void find_gains(const Triples& triples, const Combination& chosen, const std::vector<bool>& is_set, size_t f);
+    /// Chooses the level of factor `f` with the largest gain, and returns that.
+    int64_t choose(Combination& chosen, size_t f);
     [[nodiscard]] Combination candidate(int64_t& gain, bool is_plain);
     void add_block(Triples& triples, const FactorTriple& factors) const;
     [[nodiscard]] size_t triple_of(const Block& block, const Combination& chosen) const;
-    /// The open triples of the factors that are set, among them `f`.
-    [[nodiscard]] int64_t triples_with(const Triples& triples, const Combination& chosen,
-                                       const std::vector<bool>& is_set, size_t f) const;
     [[nodiscard]] Combination candidate_of(const Triples& triples, int64_t& gain, bool is_plain);
     void cover(const Combination& combination);
     /// The pairs of level `b` of factor `g` with each level of factor `f`: position in open_.
