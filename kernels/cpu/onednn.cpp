@@ -175,7 +175,8 @@ diopiError_t Plan::run(diopiContextHandle_t ctx, std::span<void* const> data) {
 
 Plan* cached_plan(PlanKey key, const std::function<Plan()>& make) {
     thread_local PlanCache cache;
-    key.push_back(omp_get_max_threads());
+    // oneDNN runs a primitive in one thread within a parallel region.
+    key.push_back(omp_in_parallel() != 0 ? 0 : omp_get_max_threads());
     try {
         return &cache.get(std::move(key), make);
     } catch (const dnnl::error& error) {

@@ -55,8 +55,8 @@ struct Form {
 /// part of the terms, and the result depends on the number of threads.
 constexpr int64_t kLongSum = 1024;
 
-/// Whether the kernels for AMX of oneDNN (2.6.3) give this product. Others were seen to be wrong: of batches where
-/// there are more threads than work for them, and of 63 terms, where an element behind a row is read.
+/// Whether oneDNN's AMX kernels are right for a product. Drawn shapes found faults (2.6.3): batches with 8 threads or
+/// more had wrong elements, other ones in each run; of 63 terms an element behind a row is read.
 bool suits_amx(const ProductShape& s) { return s.batch == 1 && (s.k % 2 == 0 || s.k > 64); }
 
 Plan make_plan(const Form& f) {
