@@ -234,9 +234,9 @@ class KeptReportsTest(ScreenTest):
         self.keep_profile("--no-roofs")
         shutil.copytree(self.folder / "run", self.folder / "base")
         self.refuse("run", "profile-ratios", "no ratios: diopi profile --against IMPL or --baseline RUN makes them")
+        self.plant_times("base", 50)  # so that the call became faster, whatever else the machine does
         self.keep_profile("--no-roofs", "--baseline", "base")
-        ratios = self.picture("profile-ratios")
-        self.assertGreater(max(ratios[ACCENT], ratios[PASSED], ratios[FAILED]), 30)
+        self.assertGreater(self.picture("profile-ratios")[PASSED], 30)
 
     def test_a_captured_step_has_its_timeline(self):
         self.keep("profile", "--capture", "decoder", "--run-times", "1", "--no-roofs")

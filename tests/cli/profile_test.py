@@ -165,20 +165,10 @@ class ProfileTest(ProgramTest):
             self.assertAlmostEqual((quiet if len(quiet) else seconds[own]).min(), call["min_s"])
             self.assertTrue((np.diff(passes[own]) >= 0).all())
 
-    def planted(self, folder, factor):
-        """The run in the folder, with the samples of its first call multiplied."""
-        with h5py.File(self.folder / folder / "profile.h5", "r+") as file:
-            about = json.loads(bytes(file["profile"][()]))
-            stored = about["calls"][0]
-            cpu = file["samples/cpu"][()]
-            cpu[stored["first"]:stored["first"] + stored["samples"]] *= factor
-            file["samples/cpu"][...] = cpu
-        return stored["case"]
-
     def test_a_call_that_became_slower_is_named_and_fails(self):
         args = ["profile", "--cases", "mine.json", "--max-time", "0.05", "--no-roofs"]
         self.expect(0, *args, "--run", "old")
-        slower = self.planted("old", 0.02)  # far above the uncertainty of a run beside other programs
+        slower = self.plant_times("old", 0.02)  # far above the uncertainty of a run beside other programs
         run = self.expect(1, *args, "--baseline", "old", "--json")
         verdicts = {call["case"]: call["baseline"] for call in run.json["calls"]}
         self.assertEqual(verdicts[slower]["verdict"], "SLOWER")
@@ -193,7 +183,7 @@ class ProfileTest(ProgramTest):
         args = ["profile", "--cases", "mine.json", "--max-time", "0.05", "--no-roofs", "--fname", "mul"]
         self.expect(0, *args, "--run", "old")
         for factor in (5, 5):
-            self.planted("old", factor)
+            self.plant_times("old", factor)
         run = self.diopi(*args, "--baseline", "old", "--json")
         self.assertEqual(run.json["calls"][0]["baseline"]["verdict"], "FASTER")
 

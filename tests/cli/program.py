@@ -130,6 +130,20 @@ class ProgramTest(unittest.TestCase):
             self.assertIn(text, run.err, str(run))
         return run
 
+    def plant_times(self, run, factor):
+        """Multiplies the samples of the first call of a kept profile. Returns its case."""
+        try:
+            import h5py
+        except ImportError as missing:
+            self.skipTest(f"this Python has no {missing.name}")
+        with h5py.File(self.folder / run / "profile.h5", "r+") as file:
+            about = json.loads(bytes(file["profile"][()]))
+            stored = about["calls"][0]
+            cpu = file["samples/cpu"][()]
+            cpu[stored["first"]:stored["first"] + stored["samples"]] *= factor
+            file["samples/cpu"][...] = cpu
+        return stored["case"]
+
     def on_terminal(self, *args, columns=80, faults="", **env):
         """Exit code and all output on a terminal of that width; 0 columns: the width is unknown."""
         parent, child = pty.openpty()
