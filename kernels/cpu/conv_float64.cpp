@@ -30,20 +30,21 @@ int64_t channels_at_a_time(const ConvShape& shape) {
 
 bool by_rows(const ConvShape& shape) { return shape.group_out() < kNarrowGroup; }
 
-/// Calls body(input plane, output plane, kernel plane, whether it is the first pair for that input, output) for each
-/// pair of channels that a group joins.
+/// Offsets of an input plane, an output plane and a kernel plane.
 struct Planes {
     int64_t input, output, kernel;
 };
 
+/// Calls body(planes, lines) for the lines of each pair of channels that a group joins.
 template <class Body>
 void for_each_pair(const ConvShape& shape, int64_t image, int64_t group, Body&& body) {
     for (int64_t o = 0; o < shape.group_out(); ++o) {
         for (int64_t i = 0; i < shape.group_in(); ++i) {
             const int64_t out_channel = group * shape.group_out() + o;
-            body(Planes{(image * shape.channels + group * shape.group_in() + i) * shape.area(),
-                        (image * shape.out_channels + out_channel) * shape.out_area(),
-                        (out_channel * shape.group_in() + i) * shape.window.taps()});
+            const Planes planes{(image * shape.channels + group * shape.group_in() + i) * shape.area(),
+                                (image * shape.out_channels + out_channel) * shape.out_area(),
+                                (out_channel * shape.group_in() + i) * shape.window.taps()};
+            for_each_lines(shape, [&](const Lines& lines) { body(planes, lines); });
         }
     }
 }
@@ -53,14 +54,11 @@ int64_t group_work(const ConvShape& shape) { return shape.group_out() * shape.de
 void forward_by_rows(const ConvShape& shape, const double* input, const double* weight, double* out) {
     parallel_for(shape.count * shape.groups, group_work(shape), [&](int64_t first, int64_t last) {
         for (int64_t at = first; at < last; ++at) {
-            for_each_pair(shape, at / shape.groups, at % shape.groups, [&](Planes planes) {
+            for_each_pair(shape, at / shape.groups, at % shape.groups, [&](const Planes& planes, const Lines& lines) {
+                const double factor = weight[planes.kernel + lines.kernel_element];
                 const double* from = input + planes.input;
                 double* to = out + planes.output;
-                for_each_lines(shape, [&](const Lines& lines) {
-                    const double factor = weight[planes.kernel + lines.kernel_element];
-                    for_each_place_of(lines,
-                                      [=](int64_t place, int64_t element) { to[place] += factor * from[element]; });
-                });
+                for_each_place_of(lines, [=](int64_t place, int64_t element) { to[place] += factor * from[element]; });
             });
         }
     });
@@ -69,16 +67,13 @@ void forward_by_rows(const ConvShape& shape, const double* input, const double* 
 void input_by_rows(const ConvShape& shape, const double* grad_out, const double* weight, double* grad_input) {
     parallel_for(shape.count * shape.groups, group_work(shape), [&](int64_t first, int64_t last) {
         const int64_t group_size = shape.group_in() * shape.area();
+        std::fill_n(grad_input + first * group_size, (last - first) * group_size, 0.0);
         for (int64_t at = first; at < last; ++at) {
-            std::fill_n(grad_input + at * group_size, group_size, 0.0);
-            for_each_pair(shape, at / shape.groups, at % shape.groups, [&](Planes planes) {
+            for_each_pair(shape, at / shape.groups, at % shape.groups, [&](const Planes& planes, const Lines& lines) {
+                const double factor = weight[planes.kernel + lines.kernel_element];
                 const double* from = grad_out + planes.output;
                 double* to = grad_input + planes.input;
-                for_each_lines(shape, [&](const Lines& lines) {
-                    const double factor = weight[planes.kernel + lines.kernel_element];
-                    for_each_place_of(lines,
-                                      [=](int64_t place, int64_t element) { to[element] += factor * from[place]; });
-                });
+                for_each_place_of(lines, [=](int64_t place, int64_t element) { to[element] += factor * from[place]; });
             });
         }
     });
@@ -104,11 +99,9 @@ double sum_of_products(const Lines& lines, const double* grad_out, const double*
 void weight_by_rows(const ConvShape& shape, const double* grad_out, const double* input, double* grad_weight) {
     parallel_for(shape.groups, group_work(shape) * shape.count, [&](int64_t first, int64_t last) {
         for (int64_t at = first * shape.count; at < last * shape.count; ++at) {
-            for_each_pair(shape, at % shape.count, at / shape.count, [&](Planes planes) {
-                for_each_lines(shape, [&](const Lines& lines) {
-                    grad_weight[planes.kernel + lines.kernel_element] +=
-                        sum_of_products(lines, grad_out + planes.output, input + planes.input);
-                });
+            for_each_pair(shape, at % shape.count, at / shape.count, [&](const Planes& planes, const Lines& lines) {
+                grad_weight[planes.kernel + lines.kernel_element] +=
+                    sum_of_products(lines, grad_out + planes.output, input + planes.input);
             });
         }
     });

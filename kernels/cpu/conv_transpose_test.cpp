@@ -19,8 +19,8 @@ struct SpreadCase {
     [[nodiscard]] size_t sides() const { return weight.size() - 2; }
 };
 
-/// The output sides are PyTorch's. Of the first one AMX kernels left the last plane unwritten. The last ones but two
-/// have an output_padding of the stride or more.
+/// PyTorch gives these output sides. AMX kernels left the last plane of the first output unwritten. The fourth and
+/// third case from the end have an output_padding of the stride or more.
 const SpreadCase kSpreadCases[] = {
     {{2, 6, 5, 9, 11}, {6, 5, 2, 2, 2}, {2, 5, 11, 18, 22}, {2}, {0}, {1, 0, 0}},
     {{2, 7, 6, 5}, {7, 4, 3, 2}, {2, 4, 8, 6}},

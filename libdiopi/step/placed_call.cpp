@@ -24,8 +24,9 @@ Result<Tensor> copied_to_host(const Tensor& tensor, Context& context) {
     const Storage& from = tensor.storage;
     auto bytes = cpu_device().allocate(from.nbytes);
     if (!bytes.ok()) return bytes.error();
-    Status s = context.device->copy_to_host(context.stream, bytes->get(), from.memory.get(), from.nbytes);
-    if (s.ok()) s = context.device->synchronize(context.stream);
+    Device& device = from.device == diopi_host ? cpu_device() : *context.device;
+    Status s = device.copy_to_host(context.stream, bytes->get(), from.memory.get(), from.nbytes);
+    if (s.ok()) s = device.synchronize(context.stream);
     if (!s.ok()) return s.error();
     Tensor copy = tensor;
     copy.storage = {std::move(*bytes), from.nbytes, diopi_host};
