@@ -67,6 +67,16 @@ class BuildScriptsTest(unittest.TestCase):
                          "cmake --preset release -DDIOPI_CUDA=CHECK -DDIOPI_TORCH=ON")
         self.assertEqual(self.commands_of("scripts/test.sh")[0], "cmake --preset release")
 
+    def test_ci_prints_the_tests_that_failed_and_fails_with_them(self):
+        # The lines of ctest.
+        passed = ["      Start  1: unit:one", " 1/22 Test  #1: unit:one .........   Passed    0.03 sec"]
+        failed = ["      Start 22: cli: two", "22/22 Test #22: cli: two .........***Failed    1.30 sec", "the reason",
+                  "50% tests passed, 1 tests failed out of 22", "Errors while running CTest"]
+        printed = "\n".join(passed + failed)
+        self.script(self.tools / "ctest", f"cat << 'end'\n{printed}\nend\nexit 8")
+        run = subprocess.run([self.folder / "tree/.ci/run"], capture_output=True, text=True, env=self.environment())
+        self.assertEqual((run.returncode, run.stdout.splitlines()), (8, failed[1:]))
+
     def test_named_parts_of_the_long_tests_run_alone_after_the_set_up(self):
         part = ["cmake --preset asan", "cmake --build build/asan --target unit_tests diopi"]
         commands = self.commands_of("scripts/test.sh", "--full", "asan")
