@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -18,20 +20,27 @@ inline void add_product(int64_t m, int64_t n, int64_t k, const double* a, bool t
     multiply(m, n, k, {a, transposed ? m : k, transposed}, b, c, n, true);
 }
 
+/// a * b, as above.
+inline std::unique_ptr<double[]> product(int64_t m, int64_t n, int64_t k, const double* a, bool transposed,
+                                         const Matrix& b) {
+    auto c = std::make_unique_for_overwrite<double[]>(static_cast<size_t>(m * n));
+    multiply(m, n, k, {a, transposed ? m : k, transposed}, b, c.get(), n, false);
+    return c;
+}
+
 /// Adds to the errors of c those of keeping the factors `a` in the format of the tensors. `size` is |b|, of `taken`
 /// numbers.
 inline void add_errors_of_kept(int64_t m, int64_t n, int64_t k, const Inexact* a, std::span<const Inexact> kept,
                                bool transposed, const Matrix& size, size_t taken, Inexact* c) {
-    const auto results = static_cast<size_t>(m * n);
     std::vector<double> errors(kept.size()), squares(kept.size()), squared(taken);
     for (size_t i = 0; i < kept.size(); ++i) {
         errors[i] = error_of_keeping(a[i], kept[i]);
         squares[i] = errors[i] * errors[i];
     }
     std::transform(size.data, size.data + taken, squared.begin(), [](double x) { return x * x; });
-    std::vector<double> sums(results), square_sums(results);
-    add_product(m, n, k, errors.data(), transposed, size, sums.data());
-    add_product(m, n, k, squares.data(), transposed, {squared.data(), size.pitch, size.transposed}, square_sums.data());
+    const auto sums = product(m, n, k, errors.data(), transposed, size);
+    const auto square_sums =
+        product(m, n, k, squares.data(), transposed, {squared.data(), size.pitch, size.transposed});
     // Some rows at a time, so that a column of the transpose is not read for each alone.
     constexpr int64_t kRows = 16;
     std::vector<double> values(static_cast<size_t>(kRows * k));
@@ -52,28 +61,25 @@ inline void add_errors_of_kept(int64_t m, int64_t n, int64_t k, const Inexact* a
     }
 }
 
-/// The error of a sum of k products: what the factors bring, and the roundings of the products and of their sum.
+/// The error of a sum of k products: what the factors bring, and the roundings of the products and of their sum, of
+/// which each is a share of a product's magnitude.
 inline void add_product(int64_t m, int64_t n, int64_t k, const Inexact* a, bool transposed, const Matrix& b, Inexact* c,
                         std::span<const Inexact> kept = {}) {
     const auto count = static_cast<size_t>(m * k), results = static_cast<size_t>(m * n);
     const auto taken = static_cast<size_t>(b.transposed ? n * b.pitch : k * b.pitch);
-    std::vector<double> values(count), magnitudes(count), errors(count), sizes(taken);
+    const auto length = static_cast<double>(k);
+    const double roundings = (1 + std::min(length, 4 * std::sqrt(length))) * working_format.roundoff;
+    std::vector<double> values(count), errors(count), sizes(taken);
     for (size_t i = 0; i < count; ++i) {
         values[i] = a[i].value;
-        magnitudes[i] = std::fabs(a[i].value);
-        errors[i] = a[i].error;
+        errors[i] = a[i].error + roundings * std::fabs(a[i].value);
     }
     std::transform(b.data, b.data + taken, sizes.begin(), [](double x) { return std::fabs(x); });
     const Matrix size{sizes.data(), b.pitch, b.transposed};
-    std::vector<double> sums(results), terms(results), brought(results);
-    add_product(m, n, k, values.data(), transposed, b, sums.data());
-    add_product(m, n, k, magnitudes.data(), transposed, size, terms.data());
-    add_product(m, n, k, errors.data(), transposed, size, brought.data());
-    const auto length = static_cast<double>(k);
-    const double roundings = 1 + std::min(length, 4 * std::sqrt(length));
+    const auto sums = product(m, n, k, values.data(), transposed, b);
+    const auto sum_errors = product(m, n, k, errors.data(), transposed, size);
     for (size_t i = 0; i < results; ++i) {
-        const double own = roundings * working_format.roundoff * terms[i] + length * working_format.least;
-        c[i] += Inexact(sums[i], brought[i] + own);
+        c[i] += Inexact(sums[i], sum_errors[i] + length * working_format.least);
     }
     if (!kept.empty()) add_errors_of_kept(m, n, k, a, kept, transposed, size, taken, c);
 }

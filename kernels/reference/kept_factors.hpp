@@ -37,7 +37,8 @@ class AlikeCount {
     /// How many of the values are alike, at most. Zeros are not rounded.
     double most_of(std::span<const double> values) {
         const size_t places = std::bit_ceil(2 * values.size() + 1);
-        kinds_.assign(places, {0, 0});
+        if (kinds_.size() != places) kinds_.assign(places, {});
+        ++list_;
         const int dropped = 52 - 3 + std::ilogb(kept_format.roundoff);
         uint32_t most = 1;
         for (const double x : values) {
@@ -45,19 +46,22 @@ class AlikeCount {
             if (x == 0) continue;
             // Fibonacci hashing; at most half of the places are taken.
             size_t at = (kind * 0x9e3779b97f4a7c15) >> 32 & (places - 1);
-            while (kinds_[at].count != 0 && kinds_[at].kind != kind) at = (at + 1) & (places - 1);
-            kinds_[at].kind = kind;
-            most = std::max(most, ++kinds_[at].count);
+            while (kinds_[at].list == list_ && kinds_[at].kind != kind) at = (at + 1) & (places - 1);
+            Kind& found = kinds_[at];
+            found = {kind, found.list == list_ ? found.count + 1 : 1, list_};
+            most = std::max(most, found.count);
         }
         return most;
     }
 
  private:
     struct Kind {
-        uint64_t kind;
-        uint32_t count;
+        uint64_t kind = 0;
+        uint32_t count = 0;
+        uint32_t list = 0;  ///< the number of the list that it is of: the kinds of earlier ones are none
     };
     std::vector<Kind> kinds_;  ///< a table with open addressing
+    uint32_t list_ = 0;
 };
 
 /// The error of a sum of products: `sum` is that of |e_j b_j|, `squares` that of (e_j b_j)^2, where e_j is the rounding
