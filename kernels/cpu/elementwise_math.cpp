@@ -54,21 +54,18 @@ struct Log {
 
 struct Log2 {
     static double one(double x) { return std::log2(x); }
-    static HWY_INLINE Float many(Float x) { return log_to_base(x, {1.44269502F, 1.92596303e-8F}, {1, 0}); }
-    static HWY_INLINE Double many(Double x) {
-        return log_to_base(x, {1.4426950408889634, 2.0355273740931033e-17}, {1, 0});
+    template <class V>
+    static HWY_INLINE V many(V x) {
+        return log_to_base<Base2>(x);
     }
 };
 
 struct Log10 {
     /// That of the C library in double has errors of up to 2 ulp.
     static double one(double x) { return static_cast<double>(std::log10(static_cast<long double>(x))); }
-    static HWY_INLINE Float many(Float x) {
-        return log_to_base(x, {0.434294492F, -1.010305e-8F}, {0.301025391F, 4.60503907e-6F});
-    }
-    static HWY_INLINE Double many(Double x) {
-        return log_to_base(x, {0.4342944819032518, 1.098319650216765e-17},
-                           {0.30102999566361177, 3.694239077158931e-13});
+    template <class V>
+    static HWY_INLINE V many(V x) {
+        return log_to_base<Base10>(x);
     }
 };
 
@@ -84,7 +81,7 @@ struct Sqrt {
     static double one(double x) { return std::sqrt(x); }
     template <class V>
     static HWY_INLINE V many(V x) {
-        return hn::Sqrt(x);
+        return sqrt(x);
     }
 };
 
@@ -92,7 +89,7 @@ struct Rsqrt {
     static double one(double x) { return 1 / std::sqrt(x); }
     template <class V>
     static HWY_INLINE V many(V x) {
-        return all<V>(1) / hn::Sqrt(x);
+        return all<V>(1) / sqrt(x);
     }
 };
 
@@ -145,7 +142,7 @@ struct Asinh {
     template <class V>
     static HWY_INLINE V many(V x) {
         const V a = absolute(x), square = a * a;
-        return with_sign_of(log1p_or_twice(a, a + square / (all<V>(1) + hn::Sqrt(square + all<V>(1)))), x);
+        return with_sign_of(log1p_or_twice(a, a + square / (all<V>(1) + sqrt(square + all<V>(1)))), x);
     }
 };
 
@@ -154,7 +151,7 @@ struct Acosh {
     template <class V>
     static HWY_INLINE V many(V x) {
         const V above = x - all<V>(1);
-        const V y = log1p_or_twice(x, above + hn::Sqrt(above * (x + all<V>(1))));
+        const V y = log1p_or_twice(x, above + sqrt(above * (x + all<V>(1))));
         return choose(hn::Lt(x, all<V>(1)), all<V>(std::nan("")), y);
     }
 };

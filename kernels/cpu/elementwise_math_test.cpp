@@ -169,6 +169,22 @@ TEST_CASE("functions of float32 numbers have errors of little more than their ro
     }
 }
 
+TEST_CASE("square roots of float32 numbers are the nearest ones, for all digits", "[vectors]") {
+    // The roots of numbers from 1 to 4; those of others have other exponents and the same digits.
+    constexpr uint32_t kFirst = 0x3f800000, kEnd = 0x40800000, kPart = 1 << 20;
+    const auto in = unwritten({kPart}, Dtype::float32), out = unwritten({kPart}, Dtype::float32);
+    auto* x = static_cast<float*>(in->data());
+    const auto* root = static_cast<const float*>(out->data());
+    diopiContext ctx(cpu_device());
+    for (uint32_t first = kFirst; first < kEnd; first += kPart) {
+        for (uint32_t i = 0; i < kPart; ++i) x[i] = std::bit_cast<float>(first + i);
+        REQUIRE(cpu::diopiSqrt(&ctx, out.get(), in.get()) == diopiSuccess);
+        int64_t wrong = 0;
+        for (uint32_t i = 0; i < kPart; ++i) wrong += root[i] != std::sqrt(x[i]) ? 1 : 0;
+        CHECK(wrong == 0);
+    }
+}
+
 TEST_CASE("functions of float64 numbers have errors of little more than their rounding", "[vectors]") {
     const Values list = all_kinds_of_doubles();
     const auto n = static_cast<int64_t>(list.size());

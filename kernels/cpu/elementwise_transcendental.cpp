@@ -44,7 +44,7 @@ struct Asin {
     static HWY_INLINE Float many(Float x) {
         const Float magnitude = absolute(x), half = fma(magnitude, spread(-0.5F), spread(0.5F));
         const Mask is_far = hn::Gt(magnitude, spread(0.5F));
-        const Float angle = arc_sine(choose(is_far, hn::Sqrt(half), magnitude), choose(is_far, half, x * x));
+        const Float angle = arc_sine(choose(is_far, sqrt(half), magnitude), choose(is_far, half, x * x));
         const Float far = fma(angle, spread(-2.0F), spread(-4.37113883e-8F)) + spread(1.57079637F);
         return with_sign_of(choose(is_far, far, angle), x);
     }
@@ -55,7 +55,7 @@ struct Acos {
     static HWY_INLINE Float many(Float x) {
         const Float magnitude = absolute(x), half = fma(magnitude, spread(-0.5F), spread(0.5F));
         const Mask is_far = hn::Gt(magnitude, spread(0.5F));
-        const Float angle = arc_sine(choose(is_far, hn::Sqrt(half), magnitude), choose(is_far, half, x * x));
+        const Float angle = arc_sine(choose(is_far, sqrt(half), magnitude), choose(is_far, half, x * x));
         const Float twice = angle + angle;
         const Float far = choose(is_negative(x), (spread(-8.74227766e-8F) - twice) + spread(3.14159274F), twice);
         const Float near = (spread(-4.37113883e-8F) - with_sign_of(angle, x)) + spread(1.57079637F);
@@ -143,10 +143,9 @@ struct Erfinv {
         const Float near =
             polynomial(w - spread(2.5F), {1.50140941F, 0.246640772F, -0.00417766161F, -0.00125378324F, 0.000218549132F,
                                           -4.36780329e-06F, -3.51128938e-06F, 3.40662154e-07F, 2.68221534e-08F});
-        const Float far =
-            polynomial(hn::Sqrt(w) - spread(3.0F),
-                       {2.83297682F, 1.00167513F, 0.00944568403F, -0.00763940997F, 0.00568317296F, -0.0035869882F,
-                        0.00149585539F, -7.66181547e-05F, -0.000318722479F, 0.000128963293F});
+        const Float far = polynomial(sqrt(w) - spread(3.0F), {2.83297682F, 1.00167513F, 0.00944568403F, -0.00763940997F,
+                                                              0.00568317296F, -0.0035869882F, 0.00149585539F,
+                                                              -7.66181547e-05F, -0.000318722479F, 0.000128963293F});
         const Float y = x * choose(hn::Lt(w, spread(5.0F)), near, far);
         return choose(hn::Eq(absolute(x), one), x * spread(kInfinity), y);
     }

@@ -94,6 +94,36 @@ HWY_NOINLINE V each(F f, V x, Vs... others) {
     return hn::Load(d, results);
 }
 
+/// `near` where the mask is set, else far(x), which is computed only if it is needed. A lane depends on its own x
+/// alone.
+template <class V>
+HWY_INLINE V near_or_far(hn::Mask<hn::DFromV<V>> is_near, V x, V near, V (*far)(V)) {
+    if (HWY_LIKELY(hn::AllTrue(hn::DFromV<V>(), is_near))) return near;
+    return choose(is_near, near, far(x));
+}
+
+template <class V>
+HWY_INLINE V sqrt(V x) {
+    return hn::Sqrt(x);
+}
+#if HWY_TARGET <= HWY_AVX3
+template <class V>
+HWY_NOINLINE V far_sqrt(V x) {
+    return hn::Sqrt(x);
+}
+/// From 1 / sqrt(x) with 14 bits: in less time than the processor's own root of 16 numbers takes, and the same number.
+/// h is 1 / (2 sqrt(x)). Source: P. Markstein, Computation of elementary functions on the IBM RISC System/6000.
+HWY_INLINE Float sqrt(Float x) {
+    const Float start = hn::ApproximateReciprocalSqrt(x), half = spread(0.5F);
+    const Float s = x * start, h = start * half;
+    const Float error = hn::NegMulAdd(s, h, half);
+    const Float root = fma(s, error, s);
+    const Float near = fma(hn::NegMulAdd(root, root, x), fma(h, error, h), root);
+    // What is left of a very small x has no digits.
+    return near_or_far(hn::And(hn::Ge(x, spread(0x1p-100F)), hn::Lt(x, spread(kInfinity))), x, near, far_sqrt<Float>);
+}
+#endif
+
 /// The formats of floating numbers, and what exp takes from them.
 template <class T>
 struct Format;
@@ -151,15 +181,26 @@ using BitsOf = hn::Vec<hn::RebindToSigned<hn::DFromV<V>>>;
 /// The nearest whole number of a small x: adding kShift leaves it in the lowest bits.
 template <class V>
 struct Nearest {
-    V value;
-    BitsOf<V> bits;
+    V value, shifted;
 };
 template <class V>
-HWY_INLINE Nearest<V> nearest_multiple(V x, V per_unit) {
+HWY_INLINE BitsOf<V> whole_of(V shifted) {
     const hn::RebindToSigned<hn::DFromV<V>> di;
+    return hn::BitCast(di, shifted) - hn::BitCast(di, all<V>(FormatOf<V>::kShift));
+}
+/// x times 2 to that whole number, where both are normal numbers: the exponents are added, and kShift's own bits are
+/// shifted out.
+template <class V>
+HWY_INLINE V times_power(V x, V shifted) {
+    const hn::RebindToSigned<hn::DFromV<V>> di;
+    const auto exponent = hn::ShiftLeft<FormatOf<V>::kFraction>(hn::BitCast(di, shifted));
+    return hn::BitCast(hn::DFromV<V>(), hn::BitCast(di, x) + exponent);
+}
+template <class V>
+HWY_INLINE Nearest<V> nearest_multiple(V x, V per_unit) {
     const V shift = all<V>(FormatOf<V>::kShift);
     const V shifted = hn::MulAdd(x, per_unit, shift);
-    return {shifted - shift, hn::BitCast(di, shifted) - hn::BitCast(di, shift)};
+    return {shifted - shift, shifted};
 }
 /// A small whole number as a floating one.
 template <class V>
@@ -177,11 +218,10 @@ HWY_INLINE V power_of_two(BitsOf<V> k) {
     return hn::BitCast(hn::DFromV<V>(), hn::ShiftLeft<F::kFraction>(k + hn::Set(di, F::kBias)));
 }
 
-/// x = whole log(2) + r with |r| <= log(2) / 2, and exp(r) = 1 + r + r^2 p.
+/// x = k log(2) + r with |r| <= log(2) / 2, and exp(r) = 1 + r + r^2 p; the whole number k, shifted.
 template <class V>
 struct ReducedExponent {
-    V r, p;
-    BitsOf<V> whole;
+    V r, p, shifted;
 };
 
 /// x between kExpLow and kExpHigh of its format.
@@ -190,7 +230,7 @@ HWY_INLINE ReducedExponent<V> reduce_exponent(V x) {
     using F = FormatOf<V>;
     const Nearest<V> k = nearest_multiple(x, all<V>(F::kLog2e));
     const V r = hn::NegMulAdd(k.value, all<V>(F::kLog2Rest), hn::NegMulAdd(k.value, all<V>(F::kLog2), x));
-    return {r, polynomial(r, F::kExpBelow), k.bits};
+    return {r, polynomial(r, F::kExpBelow), k.shifted};
 }
 
 /// A number as the product of two, so that it has all digits although it is below the normal numbers.
@@ -205,8 +245,8 @@ template <class V>
 HWY_INLINE Scaled<V> scaled_exp(V x) {
     const ReducedExponent<V> e = reduce_exponent(x);
     const V power = hn::MulAdd(e.r * e.r, e.p, e.r) + hn::Set(hn::DFromV<V>(), 1.0F);
-    const BitsOf<V> half = hn::ShiftRight<1>(e.whole);
-    return {power * power_of_two<V>(half), power_of_two<V>(e.whole - half)};
+    const BitsOf<V> whole = whole_of(e.shifted), half = hn::ShiftRight<1>(whole);
+    return {power * power_of_two<V>(half), power_of_two<V>(whole - half)};
 }
 
 /// exp(x) of x that are not large: below 16, say. NaN stays: the maximum has its second operand then on x86, where it
@@ -221,7 +261,7 @@ HWY_INLINE V exp_below(V x) {
 template <class V>
 HWY_INLINE V exp_normal(V x) {
     const ReducedExponent<V> e = reduce_exponent(x);
-    return (hn::MulAdd(e.r * e.r, e.p, e.r) + all<V>(1)) * power_of_two<V>(e.whole);
+    return times_power(hn::MulAdd(e.r * e.r, e.p, e.r) + all<V>(1), e.shifted);
 }
 
 /// exp(x) of any x, NaN included.
@@ -237,14 +277,6 @@ HWY_INLINE auto has_normal_exp(V x) {
     return hn::Le(absolute(x), all<V>(FormatOf<V>::kExpNormal));
 }
 
-/// `near` where the mask is set, else far(x), which is computed only if it is needed. A lane depends on its own x
-/// alone.
-template <class V>
-HWY_INLINE V near_or_far(hn::Mask<hn::DFromV<V>> is_near, V x, V near, V (*far)(V)) {
-    if (HWY_LIKELY(hn::AllTrue(hn::DFromV<V>(), is_near))) return near;
-    return choose(is_near, near, far(x));
-}
-
 template <class V>
 HWY_INLINE V exp(V x) {
     return near_or_far(has_normal_exp(x), x, exp_normal(x), far_exp<V>);
@@ -257,7 +289,7 @@ HWY_INLINE V expm1(V x) {
     const hn::RebindToSigned<hn::DFromV<V>> di;
     const ReducedExponent<V> e = reduce_exponent(within(x, F::kExpm1Low, F::kExpm1High));
     const V below = hn::MulAdd(e.r * e.r, e.p, e.r);
-    const V half = power_of_two<V>(e.whole - hn::Set(di, 1));
+    const V half = power_of_two<V>(whole_of(e.shifted) - hn::Set(di, 1));
     const V y = hn::MulAdd(half, below, half - all<V>(0.5));
     return choose(hn::And(is_number(x), hn::Ne(x, all<V>(0))), y + y, x);
 }
@@ -270,15 +302,21 @@ struct Split {
 };
 
 template <class V>
-HWY_INLINE Split<V> split(V x) {
+HWY_INLINE Split<V> split_normal(V x) {
     using F = FormatOf<V>;
     const hn::DFromV<V> d;
     const hn::RebindToSigned<decltype(d)> di;
-    const auto is_small = hn::Lt(x, all<V>(F::kLeastNormal));
-    const auto bits = hn::BitCast(di, choose(is_small, x * power_of_two<V>(hn::Set(di, F::kFraction)), x));
+    const auto bits = hn::BitCast(di, x);
     const auto e = hn::ShiftRight<F::kFraction>(bits - hn::BitCast(di, all<V>(0.70710678118654752)));
-    const V m = hn::BitCast(d, bits - hn::ShiftLeft<F::kFraction>(e));
-    return {m, e - hn::IfThenElseZero(hn::RebindMask(di, is_small), hn::Set(di, F::kFraction))};
+    return {hn::BitCast(d, bits - hn::ShiftLeft<F::kFraction>(e)), e};
+}
+template <class V>
+HWY_INLINE Split<V> split(V x) {
+    using F = FormatOf<V>;
+    const hn::RebindToSigned<hn::DFromV<V>> di;
+    const auto is_small = hn::Lt(x, all<V>(F::kLeastNormal));
+    const Split<V> s = split_normal(choose(is_small, x * power_of_two<V>(hn::Set(di, F::kFraction)), x));
+    return {s.m, s.e - hn::IfThenElseZero(hn::RebindMask(di, is_small), hn::Set(di, F::kFraction))};
 }
 
 /// log(1 + f) - f; 1 + f in [sqrt(1/2), sqrt(2)).
@@ -314,10 +352,28 @@ HWY_INLINE V logarithm(V x, V y) {
     return choose(hn::Lt(x, all<V>(HUGE_VAL)), y, x);
 }
 
+/// The logarithm of any x to a base; of m 2^e it is Base::of(e, m - 1).
+template <class Base, class V>
+HWY_NOINLINE V far_log(V x) {
+    const Split<V> s = split(x);
+    return logarithm(x, Base::of(s.e, s.m - all<V>(1)));
+}
+template <class Base, class V>
+HWY_INLINE V log_to_base(V x) {
+    const Split<V> s = split_normal(x);
+    const auto is_normal = hn::And(hn::Ge(x, all<V>(FormatOf<V>::kLeastNormal)), hn::Lt(x, all<V>(HUGE_VAL)));
+    return near_or_far(is_normal, x, Base::of(s.e, s.m - all<V>(1)), far_log<Base, V>);
+}
+
+struct BaseE {
+    template <class V>
+    static HWY_INLINE V of(BitsOf<V> e, V f) {
+        return log_of(e, f);
+    }
+};
 template <class V>
 HWY_INLINE V log(V x) {
-    const Split<V> s = split(x);
-    return logarithm(x, log_of(s.e, s.m - all<V>(1)));
+    return log_to_base<BaseE>(x);
 }
 
 /// A number as the sum of one of type T and the rest.
@@ -326,15 +382,29 @@ struct InParts {
     T number, rest;
 };
 
-/// The logarithm to a base: log(x) times `factor`; `unit` is the logarithm of 2.
+/// The logarithm of (1 + f) 2^e to a base: the natural one times `factor`; `unit` is the logarithm of 2.
 template <class V, class T = hn::TFromV<V>>
-HWY_INLINE V log_to_base(V x, InParts<T> factor, InParts<T> unit) {
-    const Split<V> s = split(x);
-    const V f = s.m - all<V>(1), k = to_number<V>(s.e);
+HWY_INLINE V log_in_parts(BitsOf<V> e, V f, InParts<T> factor, InParts<T> unit) {
+    const V k = to_number<V>(e);
     const V below = hn::MulAdd(f, all<V>(factor.rest), log_below(f) * all<V>(factor.number));
     const V rest = hn::MulAdd(f, all<V>(factor.number), hn::MulAdd(k, all<V>(unit.rest), below));
-    return logarithm(x, hn::MulAdd(k, all<V>(unit.number), rest));
+    return hn::MulAdd(k, all<V>(unit.number), rest);
 }
+struct Base2 {
+    static HWY_INLINE Float of(Int e, Float f) { return log_in_parts(e, f, {1.44269502F, 1.92596303e-8F}, {1, 0}); }
+    static HWY_INLINE Double of(BitsOf<Double> e, Double f) {
+        return log_in_parts(e, f, {1.4426950408889634, 2.0355273740931033e-17}, {1, 0});
+    }
+};
+struct Base10 {
+    static HWY_INLINE Float of(Int e, Float f) {
+        return log_in_parts(e, f, {0.434294492F, -1.010305e-8F}, {0.301025391F, 4.60503907e-6F});
+    }
+    static HWY_INLINE Double of(BitsOf<Double> e, Double f) {
+        return log_in_parts(e, f, {0.4342944819032518, 1.098319650216765e-17},
+                            {0.30102999566361177, 3.694239077158931e-13});
+    }
+};
 
 /// log(u) with u = 1 + x, and what u lost of x.
 template <class V>
@@ -377,7 +447,7 @@ HWY_INLINE SineAndCosine<V> sine_and_cosine(V x) {
     const V z = r * r;
     const V sin = hn::MulAdd(r * z, polynomial(z, F::kSine), r);
     const V cos = hn::MulAdd(z * z, polynomial(z, F::kCosine), hn::MulAdd(z, all<V>(-0.5), all<V>(1)));
-    return {sin, cos, k.bits};
+    return {sin, cos, whole_of(k.shifted)};
 }
 
 /// y, a function of the angle x, but the C library's where x is too large to be reduced. It leaves the other lanes as
@@ -436,7 +506,6 @@ HWY_INLINE Scaled<Float> scaled_bell(Float x) {
 /// that of a small x, whose power is 2^0.
 HWY_INLINE Float times_normal_tail(Float x) {
     using F = FormatOf<Float>;
-    const Ints di;
     const Float t = spread(1.0F) / fma(x, spread(0.29F), spread(1.0F));
     const Float smooth = polynomial(t, {2.77446125e-05F, 0.115081057F, 0.121498182F, 0.0749886632F, 0.18857643F,
                                         -0.15362525F, 0.306925386F, -0.192664057F, 0.0391918197F});
@@ -444,8 +513,7 @@ HWY_INLINE Float times_normal_tail(Float x) {
     const Nearest<Float> k = nearest_multiple(half * x, spread(F::kLog2e));
     const Float r = hn::NegMulAdd(k.value, spread(F::kLog2Rest), hn::MulSub(half, x, k.value * spread(F::kLog2)));
     const Float power = fma(r * r, polynomial(r, F::kExpBelow), r) + spread(1.0F);
-    const Int bits = hn::BitCast(di, x * smooth * power) + hn::ShiftLeft<F::kFraction>(k.bits);
-    return hn::BitCast(Floats(), bits);
+    return times_power(x * smooth * power, k.shifted);
 }
 
 HWY_INLINE Float erf(Float x) {
