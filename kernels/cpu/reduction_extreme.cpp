@@ -30,6 +30,9 @@ struct ExtremeOf {
     [[gnu::always_inline]] static void take(V& a, const V& x) {
         a = (kGreatest ? x > a : x < a) | (x != x) ? x : a;
     }
+    template <class V>
+    requires std::is_floating_point_v<T>
+    [[gnu::always_inline]] static void take_number(V& a, const V& x) { a = (kGreatest ? x > a : x < a) ? x : a; }
     static T step(T a, T x) {
         take(a, x);
         return a;

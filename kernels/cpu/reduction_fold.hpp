@@ -8,6 +8,7 @@
 ///     kVectors                   in folds in any order: a row has so many vectors of accumulators, whose steps do not
 ///                                wait for each other
 ///     take(V& a, V x)            the step of such a vector, in place
+///     take_number(V& a, V x)     where elements may be NaN: the same for those that are not, in less time
 ///     X term(X x)                in sums: what step adds, computed in float32 or float64
 ///     bool may_group(sum)        in folds with a term: whether the sum of a row, whose terms were computed and added
 ///                                up by four in float32, is exact enough; else it is formed again by steps
@@ -48,12 +49,16 @@ template <bool kCentred, class F, class A, class X>
         return f.step(a, x);
 }
 
-/// The accumulators are registers; GCC lowers larger vectors before it knows of better instructions.
-template <class F>
-[[gnu::always_inline]] inline typename F::Accumulator row_in_vectors(const typename F::Element* x, int64_t n) {
+/// The type of registers: GCC lowers larger vectors before it knows of better instructions.
+template <class Element>
+using Register [[gnu::vector_size(32)]] = Element;
+
+/// take(accumulators, elements, number of the register) is called for each register of elements.
+template <class F, class Take>
+[[gnu::always_inline]] inline typename F::Accumulator row_by(const typename F::Element* x, int64_t n, Take&& take) {
     using Element = typename F::Element;
-    constexpr int64_t kPer = 32 / sizeof(Element), kAll = kPer * F::kVectors;
-    using Vector [[gnu::vector_size(32)]] = Element;
+    using Vector = Register<Element>;
+    constexpr int64_t kPer = sizeof(Vector) / sizeof(Element), kAll = kPer * F::kVectors;
     Vector parts[F::kVectors];
     for (Vector& part : parts) part = F::start() - Vector{};
     int64_t i = 0;
@@ -63,7 +68,7 @@ template <class F>
         for (int64_t k = 0; k < F::kVectors; ++k) {
             Vector own;
             std::memcpy(&own, x + i + k * kPer, sizeof own);
-            F::take(parts[k], own);
+            take(parts[k], own, k);
         }
     }
     for (int64_t k = 1; k < F::kVectors; ++k) F::take(parts[0], parts[k]);
@@ -71,6 +76,26 @@ template <class F>
     for (int64_t l = 0; l < kPer; ++l) all = F::step(all, Element{parts[0][l]});
     for (; i < n; ++i) all = F::step(all, x[i]);
     return all;
+}
+
+template <class F>
+[[gnu::always_inline]] inline typename F::Accumulator row_in_vectors(const typename F::Element* x, int64_t n) {
+    using Vector = Register<typename F::Element>;
+    if constexpr (requires(Vector & a) { F::take_number(a, a); }) {
+        // Elements among which there is NaN have no sum, and few others have none.
+        Vector sums[4] = {};
+        const auto all = row_by<F>(
+            x, n, [&](Vector & a, const Vector& own, int64_t k) __attribute__((always_inline)) {
+                F::take_number(a, own);
+                sums[k % 4] += own;
+            });
+        const Vector sum = (sums[0] + sums[1]) + (sums[2] + sums[3]);
+        bool is_number = true;
+        for (size_t l = 0; l < sizeof sum / sizeof sum[0]; ++l) is_number = is_number && sum[l] == sum[l];
+        if (is_number) return all;
+    }
+    return row_by<F>(
+        x, n, [](Vector & a, const Vector& own, int64_t) __attribute__((always_inline)) { F::take(a, own); });
 }
 
 template <class F, bool kCentred>

@@ -83,6 +83,30 @@ TEST_CASE("extremes of a few rows find NaN wherever it stands", "[cpu][reduction
     }
 }
 
+TEST_CASE("extremes of rows whose sums are no numbers", "[cpu][reduction]") {
+    const Dtype dtype = GENERATE(Dtype::float32, Dtype::float64, Dtype::bfloat16);
+    const double large = dtype == Dtype::float64 ? 0x1p1023 : 0x1p127;
+    for (const int64_t n : {100, 1000, 3000}) {
+        // Infinities of both signs; numbers whose sum overflows; and NaN in each of the first places.
+        const auto in = generate(dtype, {100, n}, [=](int64_t k) {
+            const int64_t row = k / n, i = k % n;
+            if (row == 0) return i == 3 ? kInf : i == 70 ? -kInf : double(i % 7);
+            if (row == 1) return i % 2 == 0 ? large : large / 2;
+            return i == row - 2 ? kNan : double(i % 7);
+        });
+        const auto greatest = blank(dtype, {100}), least = blank(dtype, {});
+        REQUIRE(cpu::diopiAmax(&context, greatest.get(), in.get(), dims_of(Shape{1}), false) == diopiSuccess);
+        CHECK(values(greatest)[0] == kInf);
+        CHECK(values(greatest)[1] == large);
+        for (size_t row = 2; row < 100; ++row) CHECK(std::isnan(values(greatest)[row]));
+        Values numbers = values(in);
+        numbers.resize(static_cast<size_t>(n));
+        const auto first = tensor(dtype, {n}, numbers);
+        REQUIRE(cpu::diopiMinAll(&context, least.get(), first.get()) == diopiSuccess);
+        CHECK(values(least)[0] == -kInf);
+    }
+}
+
 TEST_CASE("norms of bfloat16 numbers whose squares float32 does not hold, alone and among others", "[cpu][reduction]") {
     const int64_t n = 1000;
     for (const double large : {0.0, 1.0, 0x1p-30, 0x1p30, 0x1p100}) {
