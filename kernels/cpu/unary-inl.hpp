@@ -53,10 +53,14 @@ void tile(void* const* out, const void* const* in, int64_t n, const void*) {
     for (; i + kStep <= n; i += kStep) {
         if constexpr (kIsBinary<F>) {
             // Two such arrays are converted in so little time that the processor reads ahead too late.
-            if constexpr (std::is_same_v<E, Bfloat16>) read_ahead(a + i, kStep), read_ahead(b + i, kStep);
+            if constexpr (std::is_same_v<E, Bfloat16>) {
+                read_ahead(a + i, kStep);
+                read_ahead(b + i, kStep);
+            }
             store(many_of<F>(load(a + i), load(b + i)), o + i);
-        } else
+        } else {
             store(many_of<F>(load(a + i)), o + i);
+        }
     }
     if (i == n) return;
     if constexpr (kIsBinary<F>)

@@ -106,7 +106,7 @@ template <class V>
 HWY_INLINE V sqrt(V x) {
     return hn::Sqrt(x);
 }
-#if HWY_TARGET <= HWY_AVX3
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
 template <class V>
 HWY_NOINLINE V far_sqrt(V x) {
     return hn::Sqrt(x);
