@@ -119,7 +119,7 @@ HWY_INLINE Float sqrt(Float x) {
     const Float error = hn::NegMulAdd(s, h, half);
     const Float root = fma(s, error, s);
     const Float near = fma(hn::NegMulAdd(root, root, x), fma(h, error, h), root);
-    // What is left of a very small x has no digits.
+    // The residual x - root^2 of a very small x is below the normal numbers and loses digits.
     return near_or_far(hn::And(hn::Ge(x, spread(0x1p-100F)), hn::Lt(x, spread(kInfinity))), x, near, far_sqrt<Float>);
 }
 #endif
