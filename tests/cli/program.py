@@ -131,7 +131,11 @@ class ProgramTest(unittest.TestCase):
         return run
 
     def plant_times(self, run, factor):
-        """Multiplies the samples of the first call of a kept profile. Returns its case."""
+        """Multiplies the samples of the first call of a kept profile. Returns its case.
+
+        Beside other programs a call of microseconds that waits for its second thread may take a whole
+        time slice of 8 ms: a verdict is certain only if the factor is far beyond that.
+        """
         try:
             import h5py
         except ImportError as missing:
