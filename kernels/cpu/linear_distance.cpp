@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <type_traits>
 #include <vector>
 
 #include "core/instruction_sets.hpp"
+#include "kernels/cpu/linear_distance_rows.hpp"
 #include "kernels/cpu/onednn_staging.hpp"
 #include "kernels/cpu/operators.hpp"
 #include "kernels/cpu/threads.hpp"
@@ -175,43 +175,27 @@ void fold_lanes(const F& given, int64_t m, const T* x, const T* y, T* to) {
     for (int64_t l = 0; l < kLanesOfPoints; ++l) to[l] = f.finish(sums[l]);
 }
 
-/// Points x whose distances fold_euclid forms together.
-constexpr int64_t kRowsTogether = 4;
-
-/// Forms the Euclidean distances of kRowsTogether points x, with the same bits as fold_lanes.
-template <class T>
-void fold_euclid(int64_t m, const T* x, const T* y, T* to) {
-    constexpr int64_t kLanes = 32 / sizeof(T), kVectors = kLanesOfPoints / kLanes;
-    using Lanes [[gnu::vector_size(32)]] = T;
-    std::fill_n(to, kRowsTogether * kLanesOfPoints, T(0));
-    for (int64_t first = 0; first < m; first += kTermsTogether) {
-        const int64_t last = std::min(m, first + kTermsTogether);
-        // Two vectors side by side: so many sums that none waits for the addition before.
-        for (int64_t v = 0; v < kVectors; v += 2) {
-            Lanes low[kRowsTogether] = {}, high[kRowsTogether] = {};
-            for (int64_t k = first; k < last; ++k) {
-                Lanes other_low, other_high;
-                std::memcpy(&other_low, y + k * kLanesOfPoints + v * kLanes, sizeof(Lanes));
-                std::memcpy(&other_high, y + k * kLanesOfPoints + (v + 1) * kLanes, sizeof(Lanes));
-                for (int64_t r = 0; r < kRowsTogether; ++r) {
-                    const Lanes apart_low = x[r * m + k] - other_low, apart_high = x[r * m + k] - other_high;
-                    low[r] += apart_low * apart_low;
-                    high[r] += apart_high * apart_high;
-                }
+/// to[i * r + j] = the distance from point i of x, of `rows`, to point j of y, of `r`.
+template <class F, class T>
+void form_distances(const F& f, int64_t m, int64_t rows, const T* x, int64_t r, const T* y, T* to) {
+    if constexpr (std::is_same_v<F, Euclid>) {
+        std::get<EuclidKernels<T>>(euclid_table()).distances(m, rows, x, r, y, to);
+    } else {
+        const auto fold_block = best<fold_lanes<F, T>>();
+        std::vector<T> turned(static_cast<size_t>(m * kLanesOfPoints));
+        for (int64_t j = 0; j < r; j += kLanesOfPoints) {
+            const int64_t n = std::min(kLanesOfPoints, r - j);
+            for (int64_t l = 0; l < kLanesOfPoints; ++l) {
+                const T* other = y + (j + std::min(l, n - 1)) * m;
+                for (int64_t k = 0; k < m; ++k) turned[static_cast<size_t>(k * kLanesOfPoints + l)] = other[k];
             }
-            for (int64_t r = 0; r < kRowsTogether; ++r) {
-                T* at = to + r * kLanesOfPoints + v * kLanes;
-                Lanes sum_low, sum_high;
-                std::memcpy(&sum_low, at, sizeof(Lanes));
-                std::memcpy(&sum_high, at + kLanes, sizeof(Lanes));
-                sum_low += low[r];
-                sum_high += high[r];
-                std::memcpy(at, &sum_low, sizeof(Lanes));
-                std::memcpy(at + kLanes, &sum_high, sizeof(Lanes));
+            for (int64_t i = 0; i < rows; ++i) {
+                T found[kLanesOfPoints];
+                fold_block(f, m, x + i * m, turned.data(), found);
+                std::copy_n(found, n, to + i * r + j);
             }
         }
     }
-    for (int64_t i = 0; i < kRowsTogether * kLanesOfPoints; ++i) to[i] = std::sqrt(to[i]);
 }
 
 /// Points y whose slopes are added together.
@@ -231,50 +215,25 @@ bool make_scales(int64_t n, const T* g, const T* distances, T* scales) {
     return exact;
 }
 
-/// to += the sum of scales[j] * (x - y[j]), for coordinates from k on; returns the first one that is left.
-template <int64_t kVectors, class T>
-[[gnu::always_inline]] inline int64_t add_scaled(int64_t k, int64_t m, int64_t n, const T* x, const T* y,
-                                                 const T* scales, T* to) {
-    constexpr int64_t kLanes = 32 / sizeof(T);
-    using Lanes [[gnu::vector_size(32)]] = T;
-    for (; k + kVectors * kLanes <= m; k += kVectors * kLanes) {
-        Lanes own[kVectors], sums[kVectors] = {};
-        for (int64_t v = 0; v < kVectors; ++v) std::memcpy(&own[v], x + k + v * kLanes, sizeof(Lanes));
-        for (int64_t j = 0; j < n; ++j) {
-            for (int64_t v = 0; v < kVectors; ++v) {
-                Lanes other;
-                std::memcpy(&other, y + j * m + k + v * kLanes, sizeof(Lanes));
-                sums[v] += scales[j] * (own[v] - other);
-            }
-        }
-        for (int64_t v = 0; v < kVectors; ++v) {
-            for (int64_t l = 0; l < kLanes; ++l) to[k + v * kLanes + l] += sums[v][l];
-        }
-    }
-    return k;
-}
-
 /// to += g * the slopes of the distances from x to n points y.
 template <class F, class T>
-void add_slopes(const F& given, int64_t m, int64_t n, const T* x, const T* y, const T* g, const T* distances, T* to) {
+void fold_slopes(const F& given, int64_t m, int64_t n, const T* x, const T* y, const T* g, const T* distances, T* to) {
     const F f = given;
-    T scales[kSlopesTogether];
-    if (std::is_same_v<F, Euclid> && make_scales(n, g, distances, scales)) {
-        int64_t k = add_scaled<4>(0, m, n, x, y, scales, to);
-        k = add_scaled<2>(k, m, n, x, y, scales, to);
-        k = add_scaled<1>(k, m, n, x, y, scales, to);
-        for (; k < m; ++k) {
-            T sum = 0;
-            for (int64_t j = 0; j < n; ++j) sum += scales[j] * (x[k] - y[j * m + k]);
-            to[k] += sum;
-        }
-        return;
-    }
     for (int64_t j = 0; j < n; ++j) {
         const T* other = y + j * m;
         const T distance = kIsExtreme<F> ? fold(f, m, x, other) : distances[j];
         for (int64_t k = 0; k < m; ++k) to[k] += g[j] * f.template slope<T>(x[k] - other[k], distance);
     }
+}
+
+/// The same, by one scale for each point where the order allows it.
+template <class F, class T>
+void add_slopes(const F& f, int64_t m, int64_t n, const T* x, const T* y, const T* g, const T* distances, T* to) {
+    T scales[kSlopesTogether];
+    if (std::is_same_v<F, Euclid> && best<make_scales<T>>()(n, g, distances, scales))
+        std::get<EuclidKernels<T>>(euclid_table()).add_scaled(m, n, x, y, scales, to);
+    else
+        best<fold_slopes<F, T>>()(f, m, n, x, y, g, distances, to);
 }
 
 /// Calls run(F()) with the formulas of the order.
@@ -316,39 +275,14 @@ diopiError_t run_distances(diopiContextHandle_t ctx, const Points& points, const
     const T *x = staging.in<T>(points.input1), *y = staging.in<T>(points.input2);
     T* to = staging.out<T>(out);
     if (staging.error() != diopiSuccess) return staging.error();
-    const auto fold_block = best<fold_lanes<F, T>>();
-    [[maybe_unused]] const auto fold_rows = best<fold_euclid<T>>();
     // Blocks of rows: the points of the other set are turned round once for each of them.
-    const int64_t rows = std::clamp<int64_t>(p / 4, kRowsTogether, 128), blocks = (p + rows - 1) / rows;
+    const int64_t rows = std::clamp<int64_t>(p / 4, 4, 128), blocks = (p + rows - 1) / rows;
     parallel_for(points.pairs.count() * blocks, rows * r * m, [&](int64_t begin, int64_t end) {
-        std::vector<T> turned(static_cast<size_t>(m * kLanesOfPoints));
         for (int64_t block = begin; block < end; ++block) {
             const auto pair = static_cast<size_t>(block / blocks);
-            const int64_t first = block % blocks * rows, last = std::min(p, first + rows);
-            const T* own = x + points.pairs.first[pair] * p * m;
-            const T* others = y + points.pairs.second[pair] * r * m;
-            T* distances_to = to + static_cast<int64_t>(pair) * p * r;
-            for (int64_t j = 0; j < r; j += kLanesOfPoints) {
-                const int64_t n = std::min(kLanesOfPoints, r - j);
-                for (int64_t l = 0; l < kLanesOfPoints; ++l) {
-                    const T* other = others + (j + std::min(l, n - 1)) * m;
-                    for (int64_t k = 0; k < m; ++k) turned[static_cast<size_t>(k * kLanesOfPoints + l)] = other[k];
-                }
-                int64_t row = first;
-                T found[kRowsTogether * kLanesOfPoints];
-                if constexpr (std::is_same_v<F, Euclid>) {
-                    for (; row + kRowsTogether <= last; row += kRowsTogether) {
-                        fold_rows(m, own + row * m, turned.data(), found);
-                        for (int64_t k = 0; k < kRowsTogether; ++k) {
-                            std::copy_n(found + k * kLanesOfPoints, n, distances_to + (row + k) * r + j);
-                        }
-                    }
-                }
-                for (; row < last; ++row) {
-                    fold_block(f, m, own + row * m, turned.data(), found);
-                    std::copy_n(found, n, distances_to + row * r + j);
-                }
-            }
+            const int64_t first = block % blocks * rows, count = std::min(rows, p - first);
+            form_distances(f, m, count, x + (points.pairs.first[pair] * p + first) * m, r,
+                           y + points.pairs.second[pair] * r * m, to + (static_cast<int64_t>(pair) * p + first) * r);
         }
     });
     return staging.finish();
@@ -390,7 +324,6 @@ diopiError_t run_distances_backward(diopiContextHandle_t ctx, const Points& poin
     const T *g = staging.in<T>(grad_output), *saved = staging.in<T>(cdist);
     T* to = staging.out<T>(grad_input);
     if (staging.error() != diopiSuccess) return staging.error();
-    const auto add = best<add_slopes<F, T>>();
     const auto lists = pairs_of(points);
     const int64_t matrices = static_cast<int64_t>(lists.size());
     const int64_t work = points.pairs.count() / std::max<int64_t>(matrices, 1) * r * m;
@@ -405,7 +338,8 @@ diopiError_t run_distances_backward(diopiContextHandle_t ctx, const Points& poin
                 const T* others = y + points.pairs.second[static_cast<size_t>(pair)] * r * m;
                 for (int64_t j = 0; j < r; j += kSlopesTogether) {
                     const int64_t at = (pair * p + row % p) * r + j;
-                    add(f, m, std::min(kSlopesTogether, r - j), own, others + j * m, g + at, saved + at, part.data());
+                    add_slopes(f, m, std::min(kSlopesTogether, r - j), own, others + j * m, g + at, saved + at,
+                               part.data());
                 }
                 for (int64_t k = 0; k < m; ++k) to[row * m + k] += part[static_cast<size_t>(k)];
             }

@@ -17,6 +17,29 @@ TEST_CASE("the gradient of a large distance of order 1/2 is finite where its quo
     CHECK(got[1] == Approx(std::sqrt(far) / std::sqrt(near)));
 }
 
+TEST_CASE("Euclidean distances fill tiles of any height and width", "[cdist][vectors]") {
+    const Dtype dtype = GENERATE(Dtype::float32, Dtype::float64);
+    const int64_t rows = GENERATE(1, 3, 4, 6), columns = GENERATE(1, 7, 16, 31, 32, 37), size = GENERATE(1, 16, 19, 40);
+    diopiContext ctx(cpu_device());
+    Values own, others;
+    for (int64_t i = 0; i < rows * size; ++i) own.push_back(static_cast<double>(i * 37 % 101) / 64 - 0.75);
+    for (int64_t i = 0; i < columns * size; ++i) others.push_back(static_cast<double>(i * 53 % 97) / 64 - 0.5);
+    const auto x = tensor({rows, size}, dtype, own), y = tensor({columns, size}, dtype, others);
+    const auto distance = unwritten({rows, columns}, dtype);
+    REQUIRE(cpu::diopiCdist(&ctx, distance.get(), x.get(), y.get(), 2, nullptr) == diopiSuccess);
+    const Values got = values(*distance);
+    for (int64_t i = 0; i < rows; ++i) {
+        for (int64_t j = 0; j < columns; ++j) {
+            double square = 0;
+            for (int64_t k = 0; k < size; ++k) {
+                const double apart = own[static_cast<size_t>(i * size + k)] - others[static_cast<size_t>(j * size + k)];
+                square += apart * apart;
+            }
+            CHECK(got[static_cast<size_t>(i * columns + j)] == Approx(std::sqrt(square)).epsilon(1e-6));
+        }
+    }
+}
+
 TEST_CASE("Euclidean gradients keep their digits where the gradient divided by the distance has none", "[cdist]") {
     struct Row {
         double apart, weight;
@@ -35,7 +58,7 @@ TEST_CASE("Euclidean gradients keep their digits where the gradient divided by t
     for (int64_t k = 0; k < kSize; ++k) CHECK(got[static_cast<size_t>(k)] == Approx(k == 4 && apart != 0 ? weight : 0));
 }
 
-TEST_CASE("Euclidean gradients are sums over all points and coordinates", "[cdist]") {
+TEST_CASE("Euclidean gradients are sums over all points and coordinates", "[cdist][vectors]") {
     const Dtype dtype = GENERATE(Dtype::float32, Dtype::float64);
     constexpr int64_t kPoints = 131, kSize = 61;
     diopiContext ctx(cpu_device());

@@ -1,0 +1,21 @@
+/// Euclidean distances, and the sums of their gradient, in the best instruction set of this machine.
+#pragma once
+
+#include <cstdint>
+#include <tuple>
+
+namespace diopi::cpu {
+
+/// Points are rows of m coordinates. T is float or double.
+template <class T>
+struct EuclidKernels {
+    /// to[i * r + j] = the distance from point i of x, of `rows`, to point j of y, of `r`.
+    void (*distances)(int64_t m, int64_t rows, const T* x, int64_t r, const T* y, T* to);
+    /// to[k] += the sum of scales[j] * (x[k] - y[j * m + k]) over the n points of y.
+    void (*add_scaled)(int64_t m, int64_t n, const T* x, const T* y, const T* scales, T* to);
+};
+
+using EuclidTable = std::tuple<EuclidKernels<float>, EuclidKernels<double>>;
+[[nodiscard]] const EuclidTable& euclid_table();
+
+}  // namespace diopi::cpu
