@@ -56,15 +56,8 @@ struct Taxicab {
     }
 };
 
+/// EuclidKernels form its distances.
 struct Euclid {
-    template <class T>
-    T term(T apart) const {
-        return apart * apart;
-    }
-    template <class T>
-    T finish(T sum) const {
-        return std::sqrt(sum);
-    }
     template <class T>
     T slope(T apart, T distance) const {
         return distance == 0 ? T(0) : apart / distance;
@@ -153,8 +146,6 @@ T fold(const F& f, int64_t m, const T* x, const T* y) {
 
 /// Points whose distances to one point are formed together, each in a lane.
 constexpr int64_t kLanesOfPoints = 16;
-/// Coordinates whose terms are added up before they join the sum.
-constexpr int64_t kTermsTogether = 16;
 
 /// The distances of x to kLanesOfPoints points, whose coordinates k are y[k * kLanesOfPoints] and those behind it.
 template <class F, class T>
@@ -185,10 +176,7 @@ void form_distances(const F& f, int64_t m, int64_t rows, const T* x, int64_t r, 
         std::vector<T> turned(static_cast<size_t>(m * kLanesOfPoints));
         for (int64_t j = 0; j < r; j += kLanesOfPoints) {
             const int64_t n = std::min(kLanesOfPoints, r - j);
-            for (int64_t l = 0; l < kLanesOfPoints; ++l) {
-                const T* other = y + (j + std::min(l, n - 1)) * m;
-                for (int64_t k = 0; k < m; ++k) turned[static_cast<size_t>(k * kLanesOfPoints + l)] = other[k];
-            }
+            turn_points(m, n, kLanesOfPoints, y + j * m, turned.data());
             for (int64_t i = 0; i < rows; ++i) {
                 T found[kLanesOfPoints];
                 fold_block(f, m, x + i * m, turned.data(), found);
@@ -221,7 +209,8 @@ void fold_slopes(const F& given, int64_t m, int64_t n, const T* x, const T* y, c
     const F f = given;
     for (int64_t j = 0; j < n; ++j) {
         const T* other = y + j * m;
-        const T distance = kIsExtreme<F> ? fold(f, m, x, other) : distances[j];
+        T distance = distances[j];
+        if constexpr (kIsExtreme<F>) distance = fold(f, m, x, other);
         for (int64_t k = 0; k < m; ++k) to[k] += g[j] * f.template slope<T>(x[k] - other[k], distance);
     }
 }

@@ -18,8 +18,6 @@ namespace {
 constexpr int64_t kTileRows = 4, kTileVectors = 2;
 template <class T>
 constexpr int64_t kTilePoints = kTileVectors* kLanesOf<T>;
-/// Coordinates whose squares are added up before they join the sum.
-constexpr int64_t kTermsTogether = 16;
 
 /// One tile of distances, of which `rows` and `columns` are stored; the coordinates k of y are neighbours.
 template <class T>
@@ -64,10 +62,7 @@ void distances(int64_t m, int64_t rows, const T* x, int64_t r, const T* y, T* to
     std::vector<T> turned(static_cast<size_t>(m * kTilePoints<T>));
     for (int64_t j = 0; j < r; j += kTilePoints<T>) {
         const int64_t columns = std::min(kTilePoints<T>, r - j);
-        for (int64_t l = 0; l < columns; ++l) {
-            const T* point = y + (j + l) * m;
-            for (int64_t k = 0; k < m; ++k) turned[static_cast<size_t>(k * kTilePoints<T> + l)] = point[k];
-        }
+        turn_points(m, columns, kTilePoints<T>, y + j * m, turned.data());
         for (int64_t i = 0; i < rows; i += kTileRows) {
             distance_tile(m, std::min(kTileRows, rows - i), x + i * m, columns, turned.data(), to + i * r + j, r);
         }

@@ -1,10 +1,22 @@
-/// Euclidean distances, and the sums of their gradient, in the best instruction set of this machine.
+/// Euclidean distances, and the sums of their gradient, in the best instruction set of this machine; and what these
+/// loops share with those of other orders.
 #pragma once
 
 #include <cstdint>
 #include <tuple>
 
 namespace diopi::cpu {
+
+/// Coordinates whose terms are added up before they join the sum of a distance.
+constexpr int64_t kTermsTogether = 16;
+
+/// Turns n points round, each into a lane: to[k * lanes + l] = y[l * m + k]. Other lanes stay as they are.
+template <class T>
+void turn_points(int64_t m, int64_t n, int64_t lanes, const T* y, T* to) {
+    for (int64_t l = 0; l < n; ++l) {
+        for (int64_t k = 0; k < m; ++k) to[k * lanes + l] = y[l * m + k];
+    }
+}
 
 /// Points are rows of m coordinates. T is float or double.
 template <class T>
