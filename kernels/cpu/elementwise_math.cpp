@@ -181,6 +181,9 @@ FORMULAS(DIOPI_FORMULA)
 
 }  // namespace
 
+template <>
+constexpr bool kIsQuick<Reciprocal> = true;
+
 #include "kernels/entries/elementwise_math.inc"
 
 }  // namespace diopi::cpu

@@ -1,7 +1,10 @@
+#include <algorithm>
 #include <bit>
 #include <functional>
+#include <numeric>
 
 #include "check/judge.hpp"
+#include "kernels/cpu/half_values.hpp"
 #include "kernels/cpu/onednn_testing.hpp"
 
 using namespace diopi;
@@ -228,6 +231,38 @@ TEST_CASE("functions of numbers accept every dtype, strides, tails and their own
     const auto whole = tensor({3}, Dtype::int64, {0, 1, 4}), root = unwritten({3}, dtype);
     REQUIRE(cpu::diopiSqrt(&ctx, root.get(), whole.get()) == diopiSuccess);
     CHECK(values(*root) == Values{0, 1, 2});
+}
+
+TEST_CASE("values that are looked up have the bits of computed ones", "[vectors]") {
+    const Dtype dtype = GENERATE(Dtype::float16, Dtype::bfloat16);
+    constexpr int64_t kAll = 1 << 16, kPart = cpu::kLookUpElements / 2;
+    const auto bits = [](const TensorPtr& tensor) { return static_cast<uint16_t*>(tensor->data()); };
+    diopiContext ctx(cpu_device());
+    for (const Named& function : kFunctions) {
+        INFO(function.name);
+        const auto x = unwritten({kAll}, dtype), y = unwritten({kAll}, dtype);
+        std::iota(bits(x), bits(x) + kAll, 0);
+        std::vector<uint16_t> computed;
+        for (int64_t first = 0; first < kAll; first += kPart) {
+            const auto part = unwritten({kPart}, dtype), result = unwritten({kPart}, dtype);
+            std::copy_n(bits(x) + first, kPart, bits(part));
+            REQUIRE(function.run(&ctx, result.get(), part.get()) == diopiSuccess);
+            computed.insert(computed.end(), bits(result), bits(result) + kPart);
+        }
+        for (int64_t n = 0; n <= cpu::kFillElements; n += kAll) {
+            REQUIRE(function.run(&ctx, y.get(), x.get()) == diopiSuccess);
+            CHECK(std::equal(computed.begin(), computed.end(), bits(y)));
+        }
+        const auto apart = unwritten({kAll}, dtype, {2}), result = unwritten({kAll}, dtype, {3});
+        for (int64_t i = 0; i < kAll; ++i) bits(apart)[2 * i] = static_cast<uint16_t>(i);
+        REQUIRE(function.run(&ctx, result.get(), apart.get()) == diopiSuccess);
+        int64_t wrong = 0;
+        for (int64_t i = 0; i < kAll; ++i) wrong += bits(result)[3 * i] != computed[static_cast<size_t>(i)] ? 1 : 0;
+        CHECK(wrong == 0);
+        REQUIRE(function.run(&ctx, x.get(), x.get()) == diopiSuccess);
+        CHECK(std::equal(computed.begin(), computed.end(), bits(x)));
+        CHECK(function.run(&ctx, unwritten({kPart}, dtype).get(), x.get()) == diopiErrorOccurred);
+    }
 }
 
 TEST_CASE("functions of numbers refuse results that are not floating, complex inputs and other shapes", "[vectors]") {

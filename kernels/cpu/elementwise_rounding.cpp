@@ -48,6 +48,15 @@ namespace {
 
 FORMULAS(DIOPI_FORMULA)
 
+}  // namespace
+
+template <>
+constexpr bool kIsQuick<Floor> = true;
+template <>
+constexpr bool kIsQuick<Ceil> = true;
+
+namespace {
+
 template <class T>
 struct Abs {
     using Selects = void;

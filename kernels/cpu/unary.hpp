@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include "kernels/cpu/tile.hpp"
+#include "kernels/cpu/half_values.hpp"
 #include "kernels/operands/elementwise.hpp"
 
 namespace diopi::cpu {
@@ -30,12 +30,24 @@ diopiError_t map_real(diopiContextHandle_t ctx, std::string_view op, const View&
     return for_each_tile(ctx, op, {&out, 1}, ins, F::tiles().in(is_narrow));
 }
 
+/// Whether a formula takes less time than a look-up of its value.
+template <class F>
+constexpr bool kIsQuick = false;
+
 /// A forward function or an in-place one, which has out == input.
 template <class F>
 diopiError_t map_unary(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out,
                        diopiConstTensorHandle_t input) {
     const View y = view(out), x = view(input);
     if (const diopiError_t error = check_shape(op, "out", y, x.shape); error != diopiSuccess) return error;
+    if constexpr (!kIsQuick<F>) {
+        constinit static HalfValues of_float16, of_bfloat16;
+        if (is_half(x.dtype) && x.dtype == y.dtype) {
+            HalfValues& values = x.dtype == Dtype::float16 ? of_float16 : of_bfloat16;
+            const TileOp tile_op = values.instead_of(F::tiles().in(true), x.dtype, x.numel);
+            return for_each_tile(ctx, op, {&y, 1}, {&x, 1}, tile_op);
+        }
+    }
     return map_real<F>(ctx, op, y, std::array{x});
 }
 
