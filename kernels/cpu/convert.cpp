@@ -1,4 +1,5 @@
 /// The table of conversions between the storage types and the compute types of tiles.
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <complex>
@@ -6,6 +7,7 @@
 #include <type_traits>
 
 #include "core/half.hpp"
+#include "core/instruction_sets.hpp"
 #include "kernels/cpu/convert.hpp"
 
 namespace diopi::cpu {
@@ -106,10 +108,31 @@ inline To cast(From x) {
     }
 }
 
+void round_for_half(const double* from, float* to, int64_t n) {
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; ++i) to[i] = for_half(from[i]);
+}
+
+/// By way of float32, in parts.
+template <class To>
+void convert_to_half(const double* from, To* to, int64_t n) {
+    static const auto kRound = best<round_for_half>();
+    const HalfConverters& converters = half_converters();
+    const Convert narrow = std::is_same_v<To, Half> ? converters.float_to_half : converters.float_to_bfloat16;
+    constexpr int64_t kPart = 512;
+    float part[kPart];
+    for (int64_t i = 0; i < n; i += kPart) {
+        const int64_t count = std::min(kPart, n - i);
+        kRound(from + i, part, count);
+        narrow(part, to + i, count);
+    }
+}
+
 template <class From, class To>
 void convert(const void* from, void* to, int64_t n) {
     const From* a = static_cast<const From*>(from);
     To* o = static_cast<To*>(to);
+    if constexpr (std::is_same_v<From, double> && kIsHalf<To>) return convert_to_half(a, o, n);
 #pragma GCC ivdep
     for (int64_t i = 0; i < n; ++i) o[i] = cast<To>(a[i]);
 }

@@ -176,6 +176,32 @@ TEST_CASE("vectors are rounded to bfloat16 as single numbers are, NaN and infini
     check();
 }
 
+TEST_CASE("float64 numbers are rounded once to a half type, ties to even", "[cpu][elementwise][vectors]") {
+    const Dtype dtype = GENERATE(Dtype::float16, Dtype::bfloat16);
+    // Numbers of the half type, the middles between two, and what is next to these in float64 and in float32.
+    std::vector<double> x = {kInf, -kInf, 0.0, -0.0, 5e-324, 1e300, -3.4028235677973366e38, 65519.999, 65520};
+    for (int exponent = -140; exponent < 130; ++exponent) {
+        for (const double digits : {1.0, 1 + 0x1p-8, 1 + 3 * 0x1p-8, 1 + 0x1p-11, 1 + 3 * 0x1p-11, 1.7}) {
+            const double middle = std::ldexp(exponent % 2 == 0 ? digits : -digits, exponent);
+            const double unit = std::ldexp(1, exponent);
+            x.insert(x.end(), {middle, std::nextafter(middle, kInf), std::nextafter(middle, -kInf),
+                               middle + unit * 0x1p-25, middle - unit * 0x1p-25, middle + unit * 0x1p-23});
+        }
+    }
+    std::vector<uint16_t> wanted, got(x.size());
+    for (const double number : x) {
+        wanted.push_back(dtype == Dtype::float16 ? to_half(number).bits : to_bfloat16(number).bits);
+    }
+    cpu::converter(Dtype::float64, dtype)(x.data(), got.data(), std::ssize(x));
+    CHECK(got == wanted);
+    for (size_t i = 0; i < 16; ++i) {
+        x[i * 17] = kNan;
+        wanted[i * 17] = dtype == Dtype::float16 ? 0x7e00 : 0x7fc0;
+    }
+    cpu::converter(Dtype::float64, dtype)(x.data(), got.data(), std::ssize(x));
+    CHECK(got == wanted);
+}
+
 TEST_CASE("a fill that is larger than the cache writes its elements and no others", "[cpu][shape]") {
     const Dtype dtype = GENERATE(Dtype::float32, Dtype::uint8);
     const auto n = (int64_t{33} << 20) / static_cast<int64_t>(size_of(dtype)) + 13;
