@@ -95,6 +95,8 @@ void pack(const T* from, int64_t line_stride, int64_t depth_stride, int64_t line
         if (line_stride == 1 && present == kTile) {
             constexpr size_t kBytes = kTile * sizeof(T);  // known, so that no function is called
             for (int64_t k = 0; k < depth; ++k) std::memcpy(to + k * kTile, panel + k * depth_stride, kBytes);
+        } else if (line_stride == 1) {
+            for (int64_t k = 0; k < depth; ++k) std::copy_n(panel + k * depth_stride, present, to + k * kTile);
         } else if (depth_stride == 1) {
             transpose<kTile>(panel, line_stride, present, depth, to);
         } else {

@@ -164,6 +164,11 @@ diopiError_t run_own(const ProductShape& s, Matrices<T> a, Matrices<T> b, const 
     return diopiSuccess;
 }
 
+/// Whether the preparations of oneDNN take longer than the product.
+bool is_small(const ProductShape& s) {
+    return s.batch == 1 && std::min(s.m, s.n) >= 8 && s.k <= 64 && s.m * s.n * s.k <= int64_t{1} << 15;
+}
+
 /// From so many multiplications on a product of a batch runs alone on AMX, which may not be used for batches; and from
 /// so many on it has work for all threads.
 constexpr int64_t kAloneOnAmx = int64_t{1} << 15, kForAllThreads = int64_t{1} << 24;
@@ -198,7 +203,7 @@ diopiError_t run_product(diopiContextHandle_t ctx, const ProductShape& s, Matric
     const bool reads_in_place = std::is_same_v<T, float> && !b.transposed && !onednn::products_vary();
     if (s.batch * s.m <= kFewRows && !reads_in_place) return run_few(ctx, s, a, b, bias, c, into);
     if constexpr (std::is_same_v<T, float>) {
-        if (onednn::products_vary()) return run_own(s, a, b, bias, c, into);
+        if (is_small(s) || onednn::products_vary()) return run_own(s, a, b, bias, c, into);
     }
     if (std::is_same_v<T, Bfloat16> && is_split_for_amx(s)) {
         ProductShape one = s;
