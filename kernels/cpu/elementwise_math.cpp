@@ -182,6 +182,8 @@ FORMULAS(DIOPI_FORMULA)
 }  // namespace
 
 template <>
+constexpr bool kIsQuick<Sqrt> = true;
+template <>
 constexpr bool kIsQuick<Reciprocal> = true;
 
 #include "kernels/entries/elementwise_math.inc"
