@@ -113,7 +113,7 @@ void round_for_half(const double* from, float* to, int64_t n) {
     for (int64_t i = 0; i < n; ++i) to[i] = for_half(from[i]);
 }
 
-/// By way of float32, in parts.
+/// The numbers become float32 first, which round_for_half makes, and then To: both loops have vectors.
 template <class To>
 void convert_to_half(const double* from, To* to, int64_t n) {
     static const auto kRound = best<round_for_half>();

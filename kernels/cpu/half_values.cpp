@@ -1,5 +1,6 @@
 #include "kernels/cpu/half_values.hpp"
 
+#include <iterator>
 #include <numeric>
 
 namespace diopi::cpu {
@@ -18,8 +19,11 @@ void look_up(void* const* out, const void* const* in, int64_t n, const void* sta
 
 void HalfValues::fill(const TileOp& given, Dtype dtype) {
     std::iota(std::begin(values_), std::end(values_), 0);
-    constexpr int64_t kCount = 1 << 16, kStride = 1;
-    const View all{reinterpret_cast<std::byte*>(values_), dtype, {&kCount, 1}, {&kStride, 1}, kCount};
+    View memory;
+    memory.data = reinterpret_cast<std::byte*>(values_);
+    memory.dtype = dtype;
+    const DensePart part(std::ssize(values_));
+    const View all = part.of(memory, 0);
     // In place and contiguous: it needs no memory, and nothing to refuse.
     (void)for_each_tile(nullptr, {}, {&all, 1}, {&all, 1}, given);
 }

@@ -11,14 +11,15 @@ namespace diopi::cpu {
 
 /// The least elements of a call that uses the values: the results of smaller ones are not worth 128 KiB of the caches.
 constexpr int64_t kLookUpElements = 1 << 14;
-/// So many elements of such calls have the price of the 65,536 values.
+/// The values are computed when such calls have had so many elements, four times their number.
 constexpr int64_t kFillElements = 1 << 18;
 
 /// The values of one function of one half type. The operator itself computes them: results by look-up have the same
 /// bits.
 class HalfValues {
  public:
-    /// The operator that looks up, for a call of `n` elements of `dtype`; `given` until the values pay.
+    /// The operator for a call of `n` elements of `dtype`: one that looks up, or `given` as long as there are no
+    /// values.
     [[nodiscard]] TileOp instead_of(const TileOp& given, Dtype dtype, int64_t n);
 
  private:

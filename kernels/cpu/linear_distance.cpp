@@ -56,7 +56,7 @@ struct Taxicab {
     }
 };
 
-/// EuclidKernels form its distances.
+/// EuclidKernels compute its distances.
 struct Euclid {
     template <class T>
     T slope(T apart, T distance) const {

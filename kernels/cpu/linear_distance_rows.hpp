@@ -10,7 +10,7 @@ namespace diopi::cpu {
 /// Coordinates whose terms are added up before they join the sum of a distance.
 constexpr int64_t kTermsTogether = 16;
 
-/// Turns n points round, each into a lane: to[k * lanes + l] = y[l * m + k]. Other lanes stay as they are.
+/// Copies n points, each into a lane: to[k * lanes + l] = y[l * m + k]. Other lanes stay as they are.
 template <class T>
 void turn_points(int64_t m, int64_t n, int64_t lanes, const T* y, T* to) {
     for (int64_t l = 0; l < n; ++l) {

@@ -164,7 +164,7 @@ diopiError_t run_own(const ProductShape& s, Matrices<T> a, Matrices<T> b, const 
     return diopiSuccess;
 }
 
-/// Whether the preparations of oneDNN take longer than the product.
+/// Whether the preparations of oneDNN take longer than the product. Measured on an Intel Xeon (AVX-512) of two cores.
 bool is_small(const ProductShape& s) {
     return s.batch == 1 && std::min(s.m, s.n) >= 8 && s.k <= 64 && s.m * s.n * s.k <= int64_t{1} << 15;
 }

@@ -1,4 +1,4 @@
-/// Batches of matrix products: oneDNN's in float32 and bfloat16, our own in float64 and for a few rows.
+/// Batches of matrix products: oneDNN's in float32 and bfloat16, our own in float64, for a few rows and for small ones.
 #pragma once
 
 #include <diopi/diopirt.h>
