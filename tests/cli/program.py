@@ -15,6 +15,7 @@ import struct
 import subprocess
 import tempfile
 import termios
+import threading
 import time
 import unittest
 import uuid
@@ -24,6 +25,7 @@ BINARY = pathlib.Path(os.environ.get("DIOPI_BINARY", SOURCE / "build/release/bin
 FAULTS = os.environ.get("DIOPI_FAULTS", str(SOURCE / "build/release/lib/libcli_faults.so"))
 PLUGINS = pathlib.Path(os.environ.get("DIOPI_PLUGINS", SOURCE / "build/release/lib/plugin"))
 SANITIZED = os.environ.get("DIOPI_SANITIZED") == "1"
+END_OF_OUTPUT = b"\0"
 
 COUNT_KEYS = ["passed", "failed", "crashed", "timeout", "skipped", "not_implemented", "advice"]
 
@@ -149,7 +151,11 @@ class ProgramTest(unittest.TestCase):
         return stored["case"]
 
     def on_terminal(self, *args, columns=80, faults="", **env):
-        """Exit code and all output on a terminal of that width; 0 columns: the width is unknown."""
+        """Exit code and all output on a terminal of that width; 0 columns: the width is unknown.
+
+        The terminal stays open until a mark has come through it: what a program writes just before it closes a
+        terminal as the last may get lost, since the reader is told of the end before the kernel has passed on the text.
+        """
         parent, child = pty.openpty()
         fcntl.ioctl(child, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
         full = {key: value for key, value in os.environ.items() if key not in ("COLUMNS", "NO_COLOR")}
@@ -157,18 +163,20 @@ class ProgramTest(unittest.TestCase):
         if faults:
             full.update(LD_PRELOAD=FAULTS, DIOPI_TEST_FAULTS=faults)
         process = subprocess.Popen([str(BINARY), *args], cwd=self.folder, env=full, stdin=child, stdout=child, stderr=child)
-        os.close(child)
+
+        def end_output():
+            process.wait()
+            os.write(child, END_OF_OUTPUT)
+
+        ending = threading.Thread(target=end_output)
+        ending.start()
         received = b""
-        while True:
-            try:
-                piece = os.read(parent, 65536)
-            except OSError:
-                break
-            if not piece:
-                break
-            received += piece
+        while not received.endswith(END_OF_OUTPUT):
+            received += os.read(parent, 65536)
+        ending.join()
+        os.close(child)
         os.close(parent)
-        return process.wait(timeout=60), received.decode()
+        return process.returncode, received.removesuffix(END_OF_OUTPUT).decode()
 
     @staticmethod
     def screen(text):
