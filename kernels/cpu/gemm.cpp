@@ -5,11 +5,10 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
-#include <memory>
 
 #include "kernels/cpu/gemm.hpp"
+#include "kernels/cpu/packing_space.hpp"
 #include "kernels/cpu/threads.hpp"
 
 HWY_BEFORE_NAMESPACE();
@@ -29,18 +28,6 @@ constexpr int64_t kTileColumns = 2 * kLanes<T>;
 constexpr int64_t kRowBlock = 96, kColumnBlock = 1024, kDepthBlock = 256;
 constexpr int64_t kFewColumns = 128;  ///< up to so many, packing rows of a does not pay
 static_assert(kRowBlock % kTileRows == 0 && kColumnBlock % kTileColumns<float> == 0);
-
-struct Free {
-    void operator()(void* memory) const { std::free(memory); }
-};
-
-/// Packing buffers of one thread.
-template <class T>
-T* packing_space() {
-    constexpr size_t kBytes = (kRowBlock + kColumnBlock) * kDepthBlock * sizeof(T);
-    thread_local const std::unique_ptr<T, Free> memory(static_cast<T*>(std::aligned_alloc(64, kBytes)));
-    return memory.get();
-}
 
 /// Vectors of 16 bytes, which every instruction set has.
 template <class T>
@@ -172,7 +159,8 @@ void tile_product(int64_t depth, const Rows& given, const T* b, T* c, int64_t c_
 template <class T>
 void serial_gemm(int64_t m, int64_t n, int64_t k, MatrixView<T> a, MatrixView<T> b, T* c, int64_t c_stride,
                  bool accumulate) {
-    T* packed_a = packing_space<T>();
+    constexpr size_t kBytes = (kRowBlock + kColumnBlock) * kDepthBlock * sizeof(T);
+    auto* packed_a = static_cast<T*>(packing_space<kBytes>());
     T* packed_b = packed_a + kRowBlock * kDepthBlock;
     for (int64_t column = 0; column < n; column += kColumnBlock) {
         const int64_t columns = std::min(kColumnBlock, n - column);

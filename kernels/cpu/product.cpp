@@ -1,8 +1,8 @@
 #include "kernels/cpu/product.hpp"
 
 #include <algorithm>
-#include <atomic>
 
+#include "kernels/cpu/amx.hpp"
 #include "kernels/cpu/bfloat16_units.hpp"
 #include "kernels/cpu/elements.hpp"
 #include "kernels/cpu/few_rows.hpp"
@@ -55,13 +55,8 @@ struct Form {
 /// part of the terms, and the result depends on the number of threads.
 constexpr int64_t kLongSum = 1024;
 
-/// Whether oneDNN's AMX kernels are right for a product. Drawn shapes found faults (2.6.3): batches with 8 threads or
-/// more had wrong elements, other ones in each run; of 63 terms an element behind a row is read.
-bool suits_amx(const ProductShape& s) { return s.batch == 1 && (s.k % 2 == 0 || s.k > 64); }
-
 Plan make_plan(const Form& f) {
     const ProductShape& s = f.shape;
-    const auto amx = suits_amx(s) ? onednn::Amx::allowed : onednn::Amx::avoided;
     const auto left = operand_desc(s.batch, f.a_repeated, s.m, s.k, f.in, f.a_transposed);
     const auto right = operand_desc(s.batch, f.b_repeated, s.k, s.n, f.in, f.b_transposed);
     const auto result = operand_desc(s.batch, false, s.m, s.n, f.out, false);
@@ -76,7 +71,10 @@ Plan make_plan(const Form& f) {
         attr.set_post_ops(adds);
     }
     const auto describe = [&](const auto&... row_and_result) {
-        return onednn::describe<dnnl::matmul>(amx, onednn_engine(), attr, inner_left, right, row_and_result...);
+        // Our own products use AMX. Drawn shapes found faults in oneDNN's (2.6.3): batches with 8 threads or more had
+        // wrong elements, other ones in each run; of 63 terms an element behind a row is read.
+        return onednn::describe<dnnl::matmul>(onednn::Amx::avoided, onednn_engine(), attr, inner_left, right,
+                                              row_and_result...);
     };
     const auto chosen = f.has_bias ? describe(row, result) : describe(result);
     std::vector<Operand> operands{
@@ -148,15 +146,18 @@ diopiError_t run_few(diopiContextHandle_t ctx, const ProductShape& s, Matrices<A
     return diopiSuccess;
 }
 
+/// Matrix `i` of a batch.
+template <class T>
+MatrixView<T> matrix(Matrices<T> x, int64_t i, int64_t rows, int64_t columns) {
+    const T* data = x.data + (x.repeated ? 0 : i * rows * columns);
+    return x.transposed ? MatrixView<T>{data, 1, rows} : MatrixView<T>{data, columns, 1};
+}
+
 /// Products by own kernels, one after the other.
 template <class T>
 diopiError_t run_own(const ProductShape& s, Matrices<T> a, Matrices<T> b, const T* bias, T* c, Into into) {
     if (bias != nullptr || s.k == 0) write_empty_sums(s, bias, c, into);
     if (s.k == 0) return diopiSuccess;
-    const auto matrix = [](Matrices<T> x, int64_t i, int64_t rows, int64_t columns) {
-        const T* data = x.data + (x.repeated ? 0 : i * rows * columns);
-        return x.transposed ? MatrixView<T>{data, 1, rows} : MatrixView<T>{data, columns, 1};
-    };
     const bool adds = bias != nullptr || into == Into::kAdd;
     for (int64_t i = 0; i < s.batch; ++i) {
         gemm(s.m, s.n, s.k, matrix(a, i, s.m, s.k), matrix(b, i, s.k, s.n), c + i * s.m * s.n, s.n, adds);
@@ -164,35 +165,28 @@ diopiError_t run_own(const ProductShape& s, Matrices<T> a, Matrices<T> b, const 
     return diopiSuccess;
 }
 
+/// Products on AMX: those of a batch side by side, or where they are large and few, one after the other in all threads.
+template <class C>
+diopiError_t run_amx(const ProductShape& s, Matrices<Bfloat16> a, Matrices<Bfloat16> b, const C* bias, C* c,
+                     Into into) {
+    constexpr int64_t kForAllThreads = int64_t{1} << 24;  // so many multiplications have work for them
+    const auto run = [&](int64_t first, int64_t last) {
+        for (int64_t i = first; i < last; ++i) {
+            amx_product(s.m, s.n, s.k, matrix(a, i, s.m, s.k), matrix(b, i, s.k, s.n), bias, c + i * s.m * s.n,
+                        into == Into::kAdd);
+        }
+    };
+    const int64_t products = s.m * s.n * s.k;
+    if (s.batch == 1 || (products >= kForAllThreads && s.batch < 4 * omp_get_max_threads()))
+        run(0, s.batch);
+    else
+        parallel_for(s.batch, products / kAmxProductsPerWork, run);
+    return diopiSuccess;
+}
+
 /// Whether the preparations of oneDNN take longer than the product. Measured on an Intel Xeon (AVX-512) of two cores.
 bool is_small(const ProductShape& s) {
     return s.batch == 1 && std::min(s.m, s.n) >= 8 && s.k <= 64 && s.m * s.n * s.k <= int64_t{1} << 15;
-}
-
-/// From so many multiplications on a product of a batch runs alone on AMX, which may not be used for batches; and from
-/// so many on it has work for all threads.
-constexpr int64_t kAloneOnAmx = int64_t{1} << 15, kForAllThreads = int64_t{1} << 24;
-
-bool is_split_for_amx(const ProductShape& s) {
-    return s.batch > 1 && s.m > kFewRows && s.m * s.n * s.k >= kAloneOnAmx && onednn::has_amx();
-}
-
-/// Calls body(number) for each product of a batch: side by side, or where these are large and few, one after the other
-/// in all threads. Returns the first error.
-template <class Body>
-diopiError_t for_each_product(const ProductShape& s, Body&& body) {
-    std::atomic<diopiError_t> error = diopiSuccess;
-    const auto run = [&](int64_t first, int64_t last) {
-        for (int64_t i = first; i < last && error == diopiSuccess; ++i) {
-            if (const diopiError_t own = body(i); own != diopiSuccess) error = own;
-        }
-    };
-    const int64_t work = s.m * s.n * s.k;
-    if (work >= kForAllThreads && s.batch < 4 * omp_get_max_threads())
-        run(0, s.batch);
-    else
-        parallel_for(s.batch, work / 8, run);
-    return error;
 }
 
 template <class T, class C>
@@ -205,14 +199,8 @@ diopiError_t run_product(diopiContextHandle_t ctx, const ProductShape& s, Matric
     if constexpr (std::is_same_v<T, float>) {
         if (is_small(s) || onednn::products_vary()) return run_own(s, a, b, bias, c, into);
     }
-    if (std::is_same_v<T, Bfloat16> && is_split_for_amx(s)) {
-        ProductShape one = s;
-        one.batch = 1;
-        return for_each_product(s, [&](int64_t i) {
-            const Matrices<T> left{a.data + (a.repeated ? 0 : i * s.m * s.k), a.transposed};
-            const Matrices<T> right{b.data + (b.repeated ? 0 : i * s.k * s.n), b.transposed};
-            return run_product(ctx, one, left, right, bias, c + i * s.m * s.n, into);
-        });
+    if constexpr (std::is_same_v<T, Bfloat16>) {
+        if (has_amx_products()) return run_amx(s, a, b, bias, c, into);
     }
     const Form form{s,    a.transposed, a.repeated,  b.transposed, b.repeated, bias != nullptr,
                     into, kDataType<T>, kDataType<C>};
