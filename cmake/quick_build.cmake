@@ -47,6 +47,9 @@ function(diopi_compile_together target)
         set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${folder})
     endforeach()
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
-    # GCC treats these sources as headers, whose classes may not have members of unnamed types.
-    target_compile_options(${target} PRIVATE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>)
+    # GCC treats these sources as headers, whose classes may not have members of unnamed types. It takes a fifth less time
+    # for them if it collects its garbage only from half a GiB on.
+    set(is_gnu "$<COMPILE_LANG_AND_ID:CXX,GNU>")
+    target_compile_options(${target} PRIVATE
+        "$<${is_gnu}:-Wno-subobject-linkage;--param=ggc-min-expand=1000;--param=ggc-min-heapsize=524288>")
 endfunction()
