@@ -140,14 +140,18 @@ struct Erfinv {
     }
     static HWY_INLINE Float many(Float x) {
         const Float one = spread(1.0F), w = hn::Neg(log((one - x) * (one + x)));
-        const Float near =
+        const Mask is_far = hn::Ge(w, spread(5.0F));
+        Float p =
             polynomial(w - spread(2.5F), {1.50140941F, 0.246640772F, -0.00417766161F, -0.00125378324F, 0.000218549132F,
                                           -4.36780329e-06F, -3.51128938e-06F, 3.40662154e-07F, 2.68221534e-08F});
-        const Float far = polynomial(sqrt(w) - spread(3.0F), {2.83297682F, 1.00167513F, 0.00944568403F, -0.00763940997F,
-                                                              0.00568317296F, -0.0035869882F, 0.00149585539F,
-                                                              -7.66181547e-05F, -0.000318722479F, 0.000128963293F});
-        const Float y = x * choose(hn::Lt(w, spread(5.0F)), near, far);
-        return choose(hn::Eq(absolute(x), one), x * spread(kInfinity), y);
+        if (!hn::AllFalse(hn::DFromV<Float>(), is_far)) {
+            const Float far =
+                polynomial(sqrt(w) - spread(3.0F),
+                           {2.83297682F, 1.00167513F, 0.00944568403F, -0.00763940997F, 0.00568317296F, -0.0035869882F,
+                            0.00149585539F, -7.66181547e-05F, -0.000318722479F, 0.000128963293F});
+            p = choose(is_far, far, p);
+        }
+        return choose(hn::Eq(absolute(x), one), x * spread(kInfinity), x * p);
     }
 };
 
