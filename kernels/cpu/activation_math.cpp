@@ -113,9 +113,11 @@ struct Tail {
     Scaled<Float> bell;
     [[nodiscard]] HWY_INLINE Float value() const { return smooth * bell.first * bell.second; }
 };
+/// exp(x^2 / 2) times that integral, x in [0, 15].
+HWY_INLINE Float smooth_tail(Float x) { return scaled_erfc(x * spread(0.707106781F)) * spread(0.5F); }
 HWY_INLINE Tail tail_of(Float x) {
     const Float inside = within(absolute(x), 0.0F, -kGeluEnd);
-    return {scaled_erfc(inside * spread(0.707106781F)) * spread(0.5F), scaled_bell(inside)};
+    return {smooth_tail(inside), scaled_bell(inside)};
 }
 
 /// float64 computes in long double, because the tail magnifies the rounding of the argument by its square.
@@ -140,11 +142,20 @@ struct GeluBackward {
     static double one(double g, double x) {
         return g * (std::erfc(x * -0.70710678118654752) / 2 + x * (kSqrtTwoByPi / 2 * std::exp(x * x * -0.5)));
     }
-    static HWY_INLINE Float many(Float g, Float x) {
+    /// The derivative at x, of which the integral of the normal density from |x| on and exp(-x^2 / 2) are given.
+    static HWY_INLINE Float slope(Float x, Float tail, Float bell) {
+        const Float steep = x * (bell * spread(static_cast<float>(kSqrtTwoByPi / 2)));
+        return choose(is_negative(x), tail, spread(1.0F) - tail) + steep;
+    }
+    /// The derivative at any x, NaN included.
+    static HWY_NOINLINE Float far(Float x) {
         const Tail tail = tail_of(x);
-        const Float below = tail.value();
-        const Float slope = x * (tail.bell.value() * spread(static_cast<float>(kSqrtTwoByPi / 2)));
-        return g * (choose(is_negative(x), below, spread(1.0F) - below) + slope);
+        return slope(x, tail.value(), tail.bell.value());
+    }
+    static HWY_INLINE Float many(Float g, Float x) {
+        const Float magnitude = absolute(x), bell = normal_bell(hn::Min(magnitude, spread(kNormalTail)));
+        const Float near = slope(x, smooth_tail(magnitude) * bell, bell);
+        return g * near_or_far(hn::Le(magnitude, spread(kNormalTail)), x, near, far);
     }
 };
 

@@ -494,11 +494,20 @@ HWY_INLINE Float scaled_erfc(Float x) {
                           0.221154988F, -0.441418052F, 0.263855547F, -0.0550366491F});
 }
 
-/// exp(-x^2 / 2) of x in [-15, 15], with what the square loses.
+/// exp(-x^2 / 2), `e` being that of the rounded square, with what the square loses.
+HWY_INLINE Float with_rest_of_square(Float e, Float x, Float square) {
+    return fma(e, hn::MulSub(x, x, square) * spread(-0.5F), e);
+}
+/// exp(-x^2 / 2) of x in [-15, 15].
 HWY_INLINE Scaled<Float> scaled_bell(Float x) {
-    const Float square = x * x, below = hn::MulSub(x, x, square);
+    const Float square = x * x;
     const Scaled<Float> e = scaled_exp(square * spread(-0.5F));
-    return {fma(e.first, below * spread(-0.5F), e.first), e.second};
+    return {with_rest_of_square(e.first, x, square), e.second};
+}
+/// The same of x in [-13, 13], where it is a normal number.
+HWY_INLINE Float normal_bell(Float x) {
+    const Float square = x * x;
+    return with_rest_of_square(exp_normal(square * spread(-0.5F)), x, square);
 }
 
 /// x times the integral of the normal density from x on, x in [0, 13]. r is -x^2 / 2 less a multiple of log(2), whose
