@@ -43,8 +43,9 @@ bool is_one(ShapeView batch) {
     return std::ranges::all_of(batch, [](int64_t size) { return size == 1; });
 }
 
-/// c = a * b, where each operand has its own batch dimensions, which broadcast to `batch`. Where c has fewer, the
-/// products that belong to the same matrix are added up.
+/// c = a * b + bias, or c += a * b, where each factor has its own batch dimensions, which broadcast to `batch`. Where c
+/// has fewer, the products that belong to the same matrix are added up. The bias, n numbers or null, is for a c that
+/// has all of them.
 template <class T, class C>
 struct Contraction {
     ShapeView batch;
@@ -52,22 +53,24 @@ struct Contraction {
     Matrices<T> a, b;
     ShapeView a_batch, b_batch, c_batch;
     C* c;
+    const C* bias = nullptr;
+    Into into = Into::kOverwrite;
 
     [[nodiscard]] diopiError_t run(diopiContextHandle_t ctx) const {
         const int64_t count = numel(batch);
         const auto covers = [&](ShapeView own) { return numel(own) == count; };
         if (covers(c_batch) && covers(a_batch) && is_one(b_batch) && !a.transposed) {  // more rows of a
-            return product(ctx, {count * m, n, k}, a, b, nullptr, c);
+            return product(ctx, {count * m, n, k}, a, b, bias, c, into);
         }
         if (is_one(c_batch) && covers(a_batch) && covers(b_batch) && a.transposed && !b.transposed) {
-            return product(ctx, {m, n, count * k}, a, b, nullptr, c);  // longer sums
+            return product(ctx, {m, n, count * k}, a, b, bias, c, into);  // longer sums
         }
         const bool simple_a = covers(a_batch) || is_one(a_batch), simple_b = covers(b_batch) || is_one(b_batch);
         if (covers(c_batch) && simple_a && simple_b) {
             Matrices<T> left = a, right = b;
             left.repeated = !covers(a_batch);
             right.repeated = !covers(b_batch);
-            return product(ctx, {m, n, k, count}, left, right, nullptr, c);
+            return product(ctx, {m, n, k, count}, left, right, bias, c, into);
         }
         return run_each(ctx);
     }
@@ -83,9 +86,8 @@ struct Contraction {
             if (error != diopiSuccess) return;
             const auto target = static_cast<size_t>(at[0]);
             const Matrices<T> left{a.data + at[1] * m * k, a.transposed}, right{b.data + at[2] * k * n, b.transposed};
-            const Into into = written[target] ? Into::kAdd : Into::kOverwrite;
+            error = product(ctx, {m, n, k}, left, right, bias, c + at[0] * m * n, written[target] ? Into::kAdd : into);
             written[target] = true;
-            error = product(ctx, {m, n, k}, left, right, nullptr, c + at[0] * m * n, into);
         });
         return error;
     }
@@ -97,26 +99,51 @@ Matrices<T> transpose(Matrices<T> x) {
     return x;
 }
 
-/// out = input * other, computed as products of T with sums of C; the shapes have been checked.
+/// out = input * other + addend (null: none), computed as products of T with sums of C; the shapes have been checked.
 template <class T, class C>
-diopiError_t multiply(diopiContextHandle_t ctx, const ProductDims& dims, const View& out) {
+diopiError_t multiply(diopiContextHandle_t ctx, const ProductDims& dims, const View& out, const View* addend) {
     Staging staging(ctx);
     const Matrices<T> a = load<T>(staging, dims.a), b = load<T>(staging, dims.b);
     C* c = staging.out<C>(out);
+    const int64_t n = dims.b.columns();
+    const bool is_row = addend != nullptr && addend->numel == n && addend->rank() > 0 && addend->shape.back() == n;
+    const C* bias = is_row ? staging.in<C>(*addend) : nullptr;
     if (staging.error() != diopiSuccess) return staging.error();
-    const Contraction<T, C> contraction{dims.batch, dims.a.rows(),  dims.b.columns(), dims.a.columns(), a,
-                                        b,          dims.a.batch(), dims.b.batch(),   dims.batch,       c};
+    const bool adds = addend != nullptr && !is_row;
+    if (adds) {
+        View sums = out;
+        const Shape strides = contiguous_strides(out.shape);
+        sums.data = reinterpret_cast<std::byte*>(c);
+        sums.dtype = kComputeDtype<C>;
+        sums.strides = strides;
+        if (!same_view(sums, *addend)) copy(*addend, sums);
+    }
+    const Contraction<T, C> contraction{dims.batch,
+                                        dims.a.rows(),
+                                        n,
+                                        dims.a.columns(),
+                                        a,
+                                        b,
+                                        dims.a.batch(),
+                                        dims.b.batch(),
+                                        dims.batch,
+                                        c,
+                                        bias,
+                                        adds ? Into::kAdd : Into::kOverwrite};
     if (const diopiError_t error = contraction.run(ctx); error != diopiSuccess) return error;
     return staging.finish();
 }
 
-diopiError_t multiply(diopiContextHandle_t ctx, const ProductDims& dims, const View& out, bool wide) {
+diopiError_t multiply(diopiContextHandle_t ctx, const ProductDims& dims, const View& out, bool wide,
+                      const View* addend = nullptr) {
     const View &a = dims.a.view, &b = dims.b.view;
-    if (wide) return multiply<double, double>(ctx, dims, out);
+    if (wide) return multiply<double, double>(ctx, dims, out, addend);
     const int64_t rows = numel(dims.batch) * dims.a.rows();
-    if (!takes_bfloat16(rows, a, b)) return multiply<float, float>(ctx, dims, out);
-    if (out.dtype == Dtype::bfloat16) return multiply<Bfloat16, Bfloat16>(ctx, dims, out);
-    return multiply<Bfloat16, float>(ctx, dims, out);
+    if (!(addend == nullptr ? takes_bfloat16(rows, a, b) : takes_bfloat16(rows, a, b, {*addend}))) {
+        return multiply<float, float>(ctx, dims, out, addend);
+    }
+    if (out.dtype == Dtype::bfloat16) return multiply<Bfloat16, Bfloat16>(ctx, dims, out, addend);
+    return multiply<Bfloat16, float>(ctx, dims, out, addend);
 }
 
 template <int64_t kRank>
@@ -230,6 +257,10 @@ diopiError_t add_matmul(diopiContextHandle_t ctx, std::string_view op, diopiTens
     const bool has_one_term = beta.value == 0 && alpha.value == 1;
     const bool wide = computes_in_float64({a, b}) || (!has_one_term && addend.dtype == Dtype::float64);
     if (has_one_term) return multiply(ctx, dims, y, wide);
+    if (beta.value == 1 && alpha.value == 1 && !aliases_differently(y, addend)) {
+        const diopiError_t error = check_views(op, y, std::array{addend});
+        return error != diopiSuccess ? error : multiply(ctx, dims, y, wide, &addend);
+    }
     View made;
     diopiError_t error = require(ctx, y.shape, wide ? Dtype::float64 : Dtype::float32, made);
     if (error == diopiSuccess) error = multiply(ctx, dims, made, wide);

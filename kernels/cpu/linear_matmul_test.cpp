@@ -77,6 +77,42 @@ TEST_CASE("a beta of 0 leaves NaN in input out, whatever alpha is") {
     check_close(*inout, expected);
 }
 
+TEST_CASE("the addend of a product may be its output, a row, a column or one number, of any dtype") {
+    const Dtype dtype = kFloats[GENERATE(range(0, 4))], added = kFloats[GENERATE(range(0, 4))];
+    const int64_t m = GENERATE(3, 40);
+    // Whole numbers, whose sums are exact in every dtype.
+    const auto numbers = [](const Shape& shape, Dtype type, int64_t from) {
+        Values made(static_cast<size_t>(numel(shape)));
+        for (size_t i = 0; i < made.size(); ++i)
+            made[i] = static_cast<double>((static_cast<int64_t>(i) * 7 + from) % 5 - 2);
+        return tensor(shape, type, made);
+    };
+    const auto a = numbers({m, 6}, dtype, 0), b = numbers({6, 9}, dtype, 3);
+    const auto product = unwritten({m, 9}, dtype);
+    diopiContext ctx(cpu_device());
+    REQUIRE(cpu::diopiMm(&ctx, product.get(), a.get(), b.get()) == diopiSuccess);
+    const Shape shape = GENERATE(Shape{9}, Shape{1, 9}, Shape{-1, 1}, Shape{}, Shape{-1, 9});
+    Shape addend_shape = shape;
+    for (int64_t& size : addend_shape) size = size == -1 ? m : size;
+    INFO(name(dtype) << ", addend " << to_string(addend_shape) << " of " << name(added));
+    const auto addend = numbers(addend_shape, added, 1);
+    Values expected = values(*product);
+    const Values terms = values(*addend);
+    for (int64_t i = 0; i < m * 9; ++i) {
+        const int64_t rows = shape.size() == 2 && shape[0] == -1 ? i / 9 : 0;
+        const int64_t columns = shape.empty() || shape.back() == 1 ? 0 : i % 9;
+        const int64_t width = shape.empty() ? 1 : shape.back();
+        expected[static_cast<size_t>(i)] += terms[static_cast<size_t>(rows * width + columns)];
+    }
+    const diopiScalar_t one{diopi_dtype_int64, {.ival = 1}};
+    const auto out = unwritten({m, 9}, dtype, GENERATE(false, true) ? scattered({m, 9}) : Shape{});
+    REQUIRE(cpu::diopiAddmm(&ctx, out.get(), addend.get(), a.get(), b.get(), &one, &one) == diopiSuccess);
+    CHECK(values(*out) == expected);
+    if (added != dtype || addend_shape != Shape{m, 9}) return;
+    REQUIRE(cpu::diopiAddmm(&ctx, addend.get(), addend.get(), a.get(), b.get(), &one, &one) == diopiSuccess);
+    CHECK(values(*addend) == expected);
+}
+
 TEST_CASE("factors that do not fit are refused with both shapes") {
     diopiContext ctx(cpu_device());
     const auto f = [](const Shape& shape) { return unwritten(shape, Dtype::float32); };
