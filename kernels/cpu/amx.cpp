@@ -177,7 +177,7 @@ __m512 load(__mmask16 present, const Bfloat16* from) {
 void store(__mmask16 present, __m512 x, float* to) { _mm512_mask_storeu_ps(to, present, x); }
 /// Rounds as to_bfloat16 does, but for denormals, which no sum is (suit_bfloat16_units).
 void store(__mmask16 present, __m512 x, Bfloat16* to) {
-    _mm256_mask_storeu_epi16(to, present, (__m256i)_mm512_cvtneps_pbh(x));
+    _mm256_mask_storeu_epi16(to, present, reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(x)));
 }
 
 /// A part of c with the operands that its sums have.

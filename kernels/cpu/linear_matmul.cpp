@@ -106,7 +106,9 @@ diopiError_t multiply(diopiContextHandle_t ctx, const ProductDims& dims, const V
     const Matrices<T> a = load<T>(staging, dims.a), b = load<T>(staging, dims.b);
     C* c = staging.out<C>(out);
     const int64_t n = dims.b.columns();
-    const bool is_row = addend != nullptr && addend->numel == n && addend->rank() > 0 && addend->shape.back() == n;
+    // A bias is read while out is written.
+    const bool is_row = addend != nullptr && addend->numel == n && addend->rank() > 0 && addend->shape.back() == n &&
+                        !overlap(out, *addend);
     const C* bias = is_row ? staging.in<C>(*addend) : nullptr;
     if (staging.error() != diopiSuccess) return staging.error();
     const bool adds = addend != nullptr && !is_row;
@@ -118,18 +120,10 @@ diopiError_t multiply(diopiContextHandle_t ctx, const ProductDims& dims, const V
         sums.strides = strides;
         if (!same_view(sums, *addend)) copy(*addend, sums);
     }
-    const Contraction<T, C> contraction{dims.batch,
-                                        dims.a.rows(),
-                                        n,
-                                        dims.a.columns(),
-                                        a,
-                                        b,
-                                        dims.a.batch(),
-                                        dims.b.batch(),
-                                        dims.batch,
-                                        c,
-                                        bias,
-                                        adds ? Into::kAdd : Into::kOverwrite};
+    Contraction<T, C> contraction{dims.batch,     dims.a.rows(), n, dims.a.columns(), a, b, dims.a.batch(),
+                                  dims.b.batch(), dims.batch,    c};
+    contraction.bias = bias;
+    contraction.into = adds ? Into::kAdd : Into::kOverwrite;
     if (const diopiError_t error = contraction.run(ctx); error != diopiSuccess) return error;
     return staging.finish();
 }

@@ -79,7 +79,7 @@ TEST_CASE("a beta of 0 leaves NaN in input out, whatever alpha is") {
 
 TEST_CASE("the addend of a product may be its output, a row, a column or one number, of any dtype") {
     const Dtype dtype = kFloats[GENERATE(range(0, 4))], added = kFloats[GENERATE(range(0, 4))];
-    const int64_t m = GENERATE(3, 40);
+    const int64_t m = GENERATE(1, 3, 40);
     // Whole numbers, whose sums are exact in every dtype.
     const auto numbers = [](const Shape& shape, Dtype type, int64_t from) {
         Values made(static_cast<size_t>(numel(shape)));

@@ -26,10 +26,10 @@ class HardCasesTest(ProgramTest):
         return run
 
     def test_the_default_has_hard_cases_beside_the_standards(self):
-        standard = self.expect(0, "test", "--fname", "sin", "--level", "1", "--json").json
+        standard = self.expect(0, "test", "--fname", "flip", "--level", "1", "--json").json
         self.assertEqual(standard["coverage"], {"hard_cases": 0, "operators": {}, "without_hard_cases": {}})
-        run = self.expect(0, "test", "--fname", "sin", "--json").json
-        covered = run["coverage"]["operators"]["sin"]
+        run = self.expect(0, "test", "--fname", "flip", "--json").json
+        covered = run["coverage"]["operators"]["flip"]
         self.assertEqual(run["counts"]["passed"], standard["counts"]["passed"] + 400)
         self.assertEqual((run["coverage"]["hard_cases"], covered["hard_cases"]), (400, 400))
         self.assertLessEqual({"bfloat16", "float16", "float64", "int8", "bool"}, set(covered["factors"]["dtype"]))
@@ -37,9 +37,9 @@ class HardCasesTest(ProgramTest):
         self.assertGreater(covered["histories"], 1000)
 
     def test_the_report_says_what_was_covered(self):
-        run = self.expect(0, "test", "--fname", "sin", "--level", "1", "--quiet")
+        run = self.expect(0, "test", "--fname", "flip", "--level", "1", "--quiet")
         self.assertNotIn("hard", run.out)
-        run = self.expect(0, "test", "--fname", "sin")
+        run = self.expect(0, "test", "--fname", "flip")
         self.assertRegex(run.out, r"\n400 hard cases of 1 operator: \d+ dtypes, \d+ sizes, \d+ shapes, \d+ layouts,")
         self.assertRegex(run.out, r"\n\d+ cases \(400 of them hard\): \d+ passed")
 
@@ -88,7 +88,7 @@ class HardCasesTest(ProgramTest):
     def test_variants_and_case_files_have_no_hard_cases(self):
         self.write("mine.json", case_file(group("mine", [[4]])))
         self.expect(0, "test", "--cases", "mine.json", out="1 case: 1 passed")
-        run = self.expect(0, "test", "--fname", "sin", "--unaligned", "--quiet")
+        run = self.expect(0, "test", "--fname", "flip", "--unaligned", "--quiet")
         self.assertNotIn("hard", run.out)
         self.assertRegex(run.out, r"(?m)^\d+ cases: \d+ passed")
 
@@ -104,9 +104,9 @@ class HardCasesTest(ProgramTest):
     def test_a_budget_ends_the_run_and_resume_continues_it(self):
         run = self.expect(0, "test", "--fname", "s*", "--budget", "1s", "--quiet")
         self.assertRegex(run.out, r"(?m)^\d+ cases did not run: the time of --budget was over \(--resume continues\)")
-        first = self.expect(0, "test", "--fname", "sin", "--budget", "0.05s", "--json").json
+        first = self.expect(0, "test", "--fname", "flip", "--budget", "0.05s", "--json").json
         self.assertGreater(first["left_out"], 100)
-        rest = self.expect(0, "test", "--fname", "sin", "--resume", "--json").json
+        rest = self.expect(0, "test", "--fname", "flip", "--resume", "--json").json
         self.assertNotIn("left_out", rest)
         self.assertEqual(rest["coverage"]["hard_cases"], 400)
         self.expect(2, "test", "--budget", "5x", err="'5x' is no time")
