@@ -153,8 +153,8 @@ struct GeluBackward {
         return slope(x, tail.value(), tail.bell.value());
     }
     static HWY_INLINE Float many(Float g, Float x) {
-        const Float magnitude = absolute(x), bell = normal_bell(hn::Min(magnitude, spread(kNormalTail)));
-        const Float near = slope(x, smooth_tail(magnitude) * bell, bell);
+        const Float magnitude = absolute(x), inside = hn::Min(magnitude, spread(kNormalTail));
+        const Float bell = normal_bell(inside), near = slope(x, smooth_tail(inside) * bell, bell);
         return g * near_or_far(hn::Le(magnitude, spread(kNormalTail)), x, near, far);
     }
 };

@@ -86,7 +86,7 @@ void transpose(Rows& rows) {
 /// The bits of the first `count` of 32 elements.
 __mmask32 first_of(int64_t count) { return count >= 32 ? ~__mmask32{0} : (__mmask32{1} << count) - 1; }
 
-/// A row for each line, whose terms are neighbours in memory. What is missing is 0.
+/// Returns a tile with one row for each line. The terms of a line are neighbours in memory. Missing elements are 0.
 Rows load_lines(const Bfloat16* from, int64_t stride, int64_t lines, int64_t terms) {
     const __mmask32 present = first_of(terms);
     Rows rows;
@@ -96,7 +96,8 @@ Rows load_lines(const Bfloat16* from, int64_t stride, int64_t lines, int64_t ter
     return rows;
 }
 
-/// Two tiles with a row for each pair of terms, of lines that are neighbours in memory. What is missing is 0.
+/// Fills two tiles, each with one row for each pair of terms. The lines are neighbours in memory. Missing elements are
+/// 0.
 void load_pairs(const Bfloat16* from, int64_t stride, int64_t lines, int64_t terms, Rows& left, Rows& right) {
     const __mmask32 present = first_of(lines);
     const auto load = [&](int64_t term) {
@@ -115,18 +116,19 @@ void load_pairs(const Bfloat16* from, int64_t stride, int64_t lines, int64_t ter
 /// The form of an operand's tiles: `lines` for a, `pairs` for b.
 enum class Form { lines, pairs };
 
-/// Packs a panel: for every kTerms of its terms the tiles of the first and of the second kLines lines. The memory has
-/// either the terms of a line or the lines as neighbours, and `stride` elements between the others.
+/// Packs a panel: for every kTerms of its terms the tiles of the first and of the second kLines lines. One of the
+/// strides, which count elements, is 1.
 template <Form kForm>
-void pack(const Bfloat16* from, bool has_terms_in_line, int64_t stride, int64_t lines, int64_t depth, Bfloat16* to) {
+void pack(const Bfloat16* from, int64_t line_stride, int64_t term_stride, int64_t lines, int64_t depth, Bfloat16* to) {
+    const bool has_terms_in_line = term_stride == 1;
     for (int64_t k = 0; k < depth; k += kTerms, to += kPanelTile) {
         const int64_t terms = std::min(kTerms, depth - k);
         Rows left, right;
         if (has_terms_in_line) {
-            left = load_lines(from + k, stride, lines, terms);
-            right = load_lines(from + k + kLines * stride, stride, lines - kLines, terms);
+            left = load_lines(from + k, line_stride, lines, terms);
+            right = load_lines(from + k + kLines * line_stride, line_stride, lines - kLines, terms);
         } else {
-            load_pairs(from + k * stride, stride, lines, terms, left, right);
+            load_pairs(from + k * term_stride, term_stride, lines, terms, left, right);
         }
         if (has_terms_in_line != (kForm == Form::lines)) {
             transpose(left);
@@ -223,30 +225,20 @@ void write(const float* sums, const Part<T>& part) {
     }
 }
 
-/// Packs the columns of b, for the terms from `start` on.
-template <class T>
-void pack_b(const Part<T>& part, int64_t start, int64_t depth, int64_t panel_size, Bfloat16* to) {
-    const MatrixView<Bfloat16>& b = part.b;
-    const bool has_terms_in_line = b.row_stride == 1;
-    for (int64_t j = 0; j < part.n; j += kPanelLines, to += panel_size) {
-        pack<Form::pairs>(b.data + start * b.row_stride + j * b.column_stride, has_terms_in_line,
-                          has_terms_in_line ? b.column_stride : b.row_stride, std::min(kPanelLines, part.n - j), depth,
-                          to);
-    }
-}
-
 /// At most kColumnBlock columns, and kRowBlock rows unless all terms fit into one block.
 template <class T>
 void multiply_block(const Part<T>& part, Space& space) {
-    const MatrixView<Bfloat16>& a = part.a;
-    const bool has_terms_in_line = a.column_stride == 1;
+    const MatrixView<Bfloat16>&a = part.a, &b = part.b;
     for (int64_t start = 0; start < part.k; start += kDepthBlock) {
         const int64_t depth = std::min(kDepthBlock, part.k - start), tiles = (depth + kTerms - 1) / kTerms;
-        pack_b(part, start, depth, tiles * kPanelTile, space.b);
+        for (int64_t j = 0; j < part.n; j += kPanelLines) {
+            pack<Form::pairs>(b.data + start * b.row_stride + j * b.column_stride, b.column_stride, b.row_stride,
+                              std::min(kPanelLines, part.n - j), depth, space.b + j * tiles * kTerms);
+        }
         for (int64_t i = 0; i < part.m; i += kPanelLines) {
             const Part<T> rows = part.rows(i, std::min(kPanelLines, part.m - i));
-            pack<Form::lines>(rows.a.data + start * a.column_stride, has_terms_in_line,
-                              has_terms_in_line ? a.row_stride : a.column_stride, rows.m, depth, space.a);
+            pack<Form::lines>(rows.a.data + start * a.column_stride, a.row_stride, a.column_stride, rows.m, depth,
+                              space.a);
             for (int64_t j = 0; j < part.n; j += kPanelLines) {
                 const int64_t place = part.k > kDepthBlock ? i * kColumnBlock + j * kPanelLines : 0;
                 multiply(space.a, space.b + j * tiles * kTerms, tiles, space.sums + place, start > 0);
