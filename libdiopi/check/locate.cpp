@@ -59,7 +59,13 @@ std::vector<Axis> project(ShapeView shape, std::span<const int64_t> mismatches) 
     for (size_t d = 0; d < shape.size(); ++d) {
         inner /= shape[d];
         std::vector<bool> used(static_cast<size_t>(shape[d]));
-        for (const int64_t flat : mismatches) used[static_cast<size_t>(flat / inner % shape[d])] = true;
+        int64_t unused = shape[d];
+        for (const int64_t flat : mismatches) {
+            const auto position = static_cast<size_t>(flat / inner % shape[d]);
+            if (used[position]) continue;
+            used[position] = true;
+            if (--unused == 0) break;
+        }
         axes.push_back(summarise(label_of(d, shape.size()), used));
     }
     return axes;
@@ -68,7 +74,10 @@ std::vector<Axis> project(ShapeView shape, std::span<const int64_t> mismatches) 
 /// The tensor as one long row.
 Axis flatten(int64_t size, std::span<const int64_t> mismatches) {
     Axis axis{"element", size, static_cast<int64_t>(mismatches.size()), mismatches.front(), mismatches.back(), 0};
-    for (const int64_t flat : mismatches) axis.step = std::gcd(axis.step, flat - axis.first);
+    for (const int64_t flat : mismatches) {
+        axis.step = std::gcd(axis.step, flat - axis.first);
+        if (axis.step == 1) break;
+    }
     return axis;
 }
 
@@ -150,9 +159,13 @@ std::vector<std::string> picture_of(ShapeView shape, std::span<const int64_t> mi
     const int64_t length = shape.empty() ? 1 : shape.back();
     const Cells rows(numel(shape) / length, kMostRows), columns(length, kMostColumns);
     std::vector<int64_t> wrong(static_cast<size_t>(rows.count() * columns.count()));
+    int64_t begin = 0, first_cell = 0;  // of the row; the mismatches are in order
     for (const int64_t flat : mismatches) {
-        const int64_t row = flat / length / rows.each, column = flat % length / columns.each;
-        ++wrong[static_cast<size_t>(row * columns.count() + column)];
+        if (flat >= begin + length) {
+            begin = flat - flat % length;
+            first_cell = begin / length / rows.each * columns.count();
+        }
+        ++wrong[static_cast<size_t>(first_cell + (flat - begin) / columns.each)];
     }
     std::vector<std::string> picture(static_cast<size_t>(rows.count()));
     for (size_t cell = 0; cell < wrong.size(); ++cell) {
