@@ -37,16 +37,18 @@ diopiError_t silu_ffn(diopiContextHandle_t ctx, std::string_view, diopiTensorHan
         require_shape("weight3", up.shape(), Shape{hidden, inter});
         require_shape("weight2", down.shape(), Shape{inter, hidden});
         const auto numel = static_cast<size_t>(tokens * inter);
-        std::vector<T> gates(numel, T(0)), ups(numel, T(0)), gated, kept;
+        std::vector<T> gates(numel, T(0)), ups(numel, T(0)), gated;
+        std::vector<double> errors;  // of keeping the gated numbers
         add_product(tokens, inter, hidden, x.data(), false, {gate.data(), inter}, gates.data());
         add_product(tokens, inter, hidden, x.data(), false, {up.data(), inter}, ups.data());
         for (size_t i = 0; i < numel; ++i) {
             gated.push_back(silu(gates[i]) * ups[i]);
             if (!rounds_what_it_keeps()) continue;
-            kept.push_back(maybe_kept(maybe_kept(silu(maybe_kept(gates[i]))) * maybe_kept(ups[i])));
+            const T kept = maybe_kept(maybe_kept(silu(maybe_kept(gates[i]))) * maybe_kept(ups[i]));
+            errors.push_back(error_of_keeping(gated.back(), kept));
         }
         std::fill_n(x.data(), tokens * hidden, T(0));
-        add_product(tokens, hidden, inter, gated.data(), false, {down.data(), hidden}, x.data(), kept);
+        add_product(tokens, hidden, inter, gated.data(), false, {down.data(), hidden}, x.data(), errors);
         x.store();
     });
 }

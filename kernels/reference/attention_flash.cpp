@@ -217,7 +217,7 @@ struct Block {
     void add_rows_of_keys(const std::vector<double>& rows, T* sums) {
         const int64_t d = a.q.dim;
         if (std::all_of(rows.data(), rows.data() + keys * d, [](double v) { return std::isfinite(v); })) {
-            return add_product(queries, d, keys, x.data(), false, {rows.data(), d}, sums, kept_factors(x));
+            return add_product(queries, d, keys, x.data(), false, {rows.data(), d}, sums, errors_of_keeping(x));
         }
         for_each_seen([&](int64_t i, int64_t j) {
             const T kept = maybe_kept(at(i, j));
@@ -228,7 +228,7 @@ struct Block {
     void add_rows_of_queries(const double* rows, T* sums) {
         const int64_t d = a.q.dim;
         if (std::all_of(rows, rows + queries * d, [](double v) { return std::isfinite(v); })) {
-            return add_product(keys, d, queries, x.data(), true, {rows, d}, sums, kept_factors(x));
+            return add_product(keys, d, queries, x.data(), true, {rows, d}, sums, errors_of_keeping(x));
         }
         for_each_seen([&](int64_t i, int64_t j) {
             const T kept = maybe_kept(at(i, j));

@@ -32,23 +32,24 @@ T attention_score(const Number* q, const Number* k, int64_t d, const T& scale) {
 class KeptShares {
  public:
     KeptShares(const std::vector<double>&, int64_t) {}
-    KeptShares(const std::vector<Inexact>& shares, int64_t d) : shares_(&shares), kept_(kept_factors(shares)) {
-        if (kept_.empty()) return;
+    KeptShares(const std::vector<Inexact>& shares, int64_t d) : shares_(&shares), errors_(errors_of_keeping(shares)) {
+        if (errors_.empty()) return;
         sums_.assign(static_cast<size_t>(d), 0);
         squares_.assign(static_cast<size_t>(d), 0);
     }
     /// Value j, of which element c is `value`.
     template <class Value>
     void add(size_t j, size_t c, const Value& value) {
-        if (kept_.empty()) return;
-        const double part = error_of_keeping((*shares_)[j], kept_[j]) * std::fabs(exact(value));
+        if (errors_.empty()) return;
+        const double part = errors_[j] * std::fabs(exact(value));
         sums_[c] += part;
         squares_[c] += part * part;
     }
     void add_errors(double*) const {}
     void add_errors(Inexact* out) const {
+        if (errors_.empty()) return;
         std::vector<double> values;
-        std::ranges::transform(kept_, std::back_inserter(values), [](const Inexact& x) { return x.value; });
+        std::ranges::transform(*shares_, std::back_inserter(values), [](const Inexact& x) { return x.value; });
         const double alike = AlikeCount().most_of(values);
         for (size_t c = 0; c < sums_.size(); ++c) {
             out[c] = {out[c].value, out[c].error + error_of_kept(sums_[c], squares_[c], alike)};
@@ -57,8 +58,7 @@ class KeptShares {
 
  private:
     const std::vector<Inexact>* shares_ = nullptr;
-    std::vector<Inexact> kept_;
-    std::vector<double> sums_, squares_;
+    std::vector<double> errors_, sums_, squares_;
 };
 
 /// out = sum of softmax(scores)_j * value(j), each value d numbers; 0 without scores.

@@ -212,6 +212,36 @@ TEST_CASE("layer_norm by a difference of squares exceeds its bound where the mea
     CHECK(share_used(exact, errors, normalised(squares / n - average * average)) > 2);
 }
 
+TEST_CASE("a Euclidean distance is as wrong as its differences and their squares", "[reference][inexact]") {
+    const int64_t n = 100;
+    Values x = numbers(n, 7, 2), y = numbers(n, 8, 2);
+    x[3] = y[3];
+    x[50] = 0, y[60] = 0;  // differences without an error
+    const int64_t mode = 2;
+    const TensorPtr first = tensor({1, n}, x), second = tensor({1, n}, y), out = make({1, 1});
+    const auto run = [&](diopiContextHandle_t ctx) {
+        return reference::diopiCdist(ctx, out.get(), first.get(), second.get(), 2, &mode);
+    };
+    const Values exact = run_in(false, out, run), errors = run_in(true, out, run);
+    working_format = WorkingFormat(format_of(Dtype::float32));
+    const auto square = [&](int64_t k) {
+        const auto at = static_cast<size_t>(k);
+        const Inexact apart = Inexact(x[at]) - Inexact(y[at]);
+        return k == 3 ? Inexact(0.0) : apart * apart;
+    };
+    const Inexact distance = sqrt(pairwise_sum<Inexact>(n, square));
+    CHECK_THAT(exact[0], Catch::Matchers::WithinRel(distance.value, 1e-14));
+    CHECK_THAT(errors[0], Catch::Matchers::WithinRel(distance.error, 1e-9));
+
+    x = y;
+    const TensorPtr same = tensor({1, n}, x);
+    const auto run_same = [&](diopiContextHandle_t ctx) {
+        return reference::diopiCdist(ctx, out.get(), same.get(), second.get(), 2, &mode);
+    };
+    CHECK(run_in(false, out, run_same)[0] == 0);
+    CHECK(run_in(true, out, run_same)[0] < 1e-37);
+}
+
 TEST_CASE("the logarithm of a sum of powers is as wrong as their exponents", "[reference][inexact]") {
     working_format = WorkingFormat(format_of(Dtype::float32));
     Sum<Inexact> sum;

@@ -7,7 +7,6 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
-#include <iterator>
 #include <span>
 #include <vector>
 
@@ -15,19 +14,20 @@
 
 namespace diopi::reference {
 
-/// The factors as they may be kept; none where that rounds nothing.
-inline std::vector<double> kept_factors(const std::vector<double>&) { return {}; }
-inline std::vector<Inexact> kept_factors(const std::vector<Inexact>& factors) {
-    std::vector<Inexact> kept;
-    if (!rounds_what_it_keeps()) return kept;
-    kept.reserve(factors.size());
-    std::ranges::transform(factors, std::back_inserter(kept), [](const Inexact& x) { return maybe_kept(x); });
-    return kept;
-}
-
 /// The error that keeping adds to a factor.
+inline double error_of_keeping(double, double) { return 0; }
 inline double error_of_keeping(const Inexact& factor, const Inexact& kept) {
     return std::isfinite(factor.error) ? kept.error - factor.error : 0;
+}
+
+/// The errors of the factors; none where keeping rounds nothing.
+inline std::vector<double> errors_of_keeping(const std::vector<double>&) { return {}; }
+inline std::vector<double> errors_of_keeping(const std::vector<Inexact>& factors) {
+    std::vector<double> errors;
+    if (!rounds_what_it_keeps()) return errors;
+    errors.reserve(factors.size());
+    for (const Inexact& x : factors) errors.push_back(error_of_keeping(x, maybe_kept(x)));
+    return errors;
 }
 
 /// Counts the factors that are rounded alike: those whose magnitudes are equal in 3 bits more than the format of the

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/instruction_sets.hpp"
 #include "kernels/entries/entries.hpp"
 #include "kernels/reference/matrices.hpp"
 #include "kernels/reference/operators.hpp"
@@ -50,6 +51,7 @@ void reflect_columns(int64_t m, int64_t j, double* reflections, double tau, int6
 /// Householder's reflections of a matrix (m, n), whose columns are one after the other in `columns`: these become R
 /// above and on the diagonal, and the vectors of the reflections below it.
 std::vector<double> triangularise(int64_t m, int64_t n, std::vector<double>& columns) {
+    const auto reflect_best = best<reflect_columns>();
     const int64_t reflections = std::min(m, n);
     std::vector<double> taus(static_cast<size_t>(reflections));
     for (int64_t first = 0; first < n; first += kTogether) {
@@ -57,7 +59,7 @@ std::vector<double> triangularise(int64_t m, int64_t n, std::vector<double>& col
         for (int64_t j = 0; j < std::min(last, reflections); ++j) {
             double *v = columns.data() + j * m + j, &tau = taus[static_cast<size_t>(j)];
             if (j >= first) *v = make_reflection(m - j, v, tau);
-            reflect_columns(m, j, columns.data(), tau, std::max(first, j + 1), last, columns.data());
+            reflect_best(m, j, columns.data(), tau, std::max(first, j + 1), last, columns.data());
         }
     }
     return taus;
@@ -66,12 +68,13 @@ std::vector<double> triangularise(int64_t m, int64_t n, std::vector<double>& col
 /// The first `width` columns of the product of the reflections.
 std::vector<double> orthogonal(int64_t m, int64_t width, std::vector<double>& reflections,
                                const std::vector<double>& taus) {
+    const auto reflect_best = best<reflect_columns>();
     std::vector<double> q(static_cast<size_t>(m * width), 0.0);
     for (int64_t c = 0; c < width; ++c) q[static_cast<size_t>(c * m + c)] = 1;
     for (int64_t first = 0; first < width; first += kTogether) {
         const int64_t last = std::min(first + kTogether, width);
         for (int64_t j = std::min(std::ssize(taus), last) - 1; j >= 0; --j) {
-            reflect_columns(m, j, reflections.data(), taus[static_cast<size_t>(j)], std::max(first, j), last, q.data());
+            reflect_best(m, j, reflections.data(), taus[static_cast<size_t>(j)], std::max(first, j), last, q.data());
         }
     }
     return q;
