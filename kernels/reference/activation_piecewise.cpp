@@ -55,7 +55,7 @@ diopiError_t hardswish(diopiContextHandle_t ctx, std::string_view, diopiTensorHa
     return inexact_kernel(ctx, [&]<class T>(T) {
         require_floating("input", input);
         const Operand<T> x(input, "input");
-        Output<T> y(out, "out");
+        WriteOnly<T> y(out, "out");
         require_shape("out", y.shape(), x.shape());
         for (int64_t i = 0; i < x.numel(); ++i) {
             const T shifted = T(x[i]) + T(3);

@@ -47,10 +47,7 @@ struct Inexact {
     Inexact() = default;
     /// An exact number.
     Inexact(double exact) : value(exact) {}
-    Inexact(double result, double bound)
-        : value(result),
-          error(std::fabs(result) + bound <= working_format.largest ? bound : std::numeric_limits<double>::infinity()) {
-    }
+    Inexact(double result, double bound) : value(result), error(unless_too_large(result, bound)) {}
 
     /// A result that is rounded, by `roundings` u.
     [[nodiscard]] static Inexact rounded(double result, double error, double roundings = 1) {
@@ -60,10 +57,11 @@ struct Inexact {
 
     Inexact operator-() const { return {-value, error}; }
     friend Inexact operator+(const Inexact& a, const Inexact& b) {
-        if (a.is_zero()) return b;
-        if (b.is_zero()) return a;
-        const double sum = a.value + b.value;
-        return {sum, a.error + b.error + working_format.roundoff * std::fabs(sum)};
+        const double brought = a.error + b.error;
+        Inexact sum(a.value + b.value);
+        const double bound = unless_too_large(sum.value, brought + working_format.roundoff * std::fabs(sum.value));
+        sum.error = static_cast<int>(a.is_zero()) | static_cast<int>(b.is_zero()) ? brought : bound;
+        return sum;
     }
     friend Inexact operator-(const Inexact& a, const Inexact& b) { return a + -b; }
     friend Inexact operator*(const Inexact& a, const Inexact& b) {
@@ -83,6 +81,13 @@ struct Inexact {
     friend bool operator==(const Inexact& a, const Inexact& b) { return a.value == b.value; }
     friend bool operator<=(const Inexact& a, const Inexact& b) { return a.value <= b.value; }
     friend bool operator>(const Inexact& a, const Inexact& b) { return a.value > b.value; }
+
+ private:
+    /// `bound`, or infinity where the result may exceed the largest number. Without branches, so that loops vectorise.
+    static double unless_too_large(double result, double bound) {
+        const bool fits = std::fabs(result) + bound <= working_format.largest;  // not where one is NaN
+        return std::max(fits ? 0.0 : std::numeric_limits<double>::infinity(), bound);
+    }
 };
 
 /// A normalised value.

@@ -25,7 +25,7 @@ diopiError_t batch_norm(diopiContextHandle_t ctx, std::string_view, diopiTensorH
         const Operand<T> b(bias, "bias?");
         Inout moving_mean(running_mean, training ? "running_mean?" : "running_mean", Inout::Start::kOldValues);
         Inout moving_var(running_var, training ? "running_var?" : "running_var", Inout::Start::kOldValues);
-        Output<T> y(out, "out");
+        WriteOnly<T> y(out, "out");
         Output<T> kept_mean(training ? save_mean : nullptr, "save_mean?");
         Output<T> kept_invstd(training ? save_invstd : nullptr, "save_invstd?");
         const Channels at(x.shape());
@@ -38,7 +38,6 @@ diopiError_t batch_norm(diopiContextHandle_t ctx, std::string_view, diopiTensorH
         require_channels(kept_invstd, "save_invstd", at);
         const double n = at.per_channel();
         const auto* from = x.data();
-        T* to = y.data();
         for (int64_t c = 0; c < at.channels; ++c) {
             T mean = 0.0;
             T invstd = 0.0;
@@ -56,7 +55,7 @@ diopiError_t batch_norm(diopiContextHandle_t ctx, std::string_view, diopiTensorH
             }
             const T scale = w ? invstd * w[c] : invstd;
             const T shift = b ? b[c] : T(0);
-            at.for_each(c, [=](int64_t i) { to[i] = normalised(T(from[i]), mean, scale, shift); });
+            at.for_each(c, [&](int64_t i) { y[i] = normalised(T(from[i]), mean, scale, shift); });
         }
         y.store();
         kept_mean.store();
@@ -84,7 +83,7 @@ diopiError_t batch_norm_backward(diopiContextHandle_t ctx, std::string_view, dio
         const Operand<T> w(weight, "weight?");
         const Operand<T> centre(training ? save_mean : running_mean, training ? "save_mean" : "running_mean");
         const Operand<T> spread(training ? save_invstd : running_var, training ? "save_invstd" : "running_var");
-        Output<T> gx(grad_input, "grad_input?");
+        WriteOnly<T> gx(grad_input, "grad_input?");
         Output<T> gw(grad_weight, "grad_weight?");
         Output<T> gb(grad_bias, "grad_bias?");
         const Channels at(x.shape());
@@ -98,7 +97,6 @@ diopiError_t batch_norm_backward(diopiContextHandle_t ctx, std::string_view, dio
         const double n = at.per_channel();
         const auto* g = grad.data();
         const auto* from = x.data();
-        T* to = gx.data();
         for (int64_t c = 0; c < at.channels; ++c) {
             const T mean = centre[c];
             const T invstd = training ? spread[c] : 1.0 / sqrt(spread[c] + eps);
@@ -111,9 +109,9 @@ diopiError_t batch_norm_backward(diopiContextHandle_t ctx, std::string_view, dio
             const T mean_g = training ? sum_g / n : T(0);
             const T slope = training ? sum_gx / n * invstd : T(0);
             if (training) {
-                at.for_each(c, [=](int64_t i) { to[i] = (g[i] - mean_g - (from[i] - mean) * slope) * scale; });
+                at.for_each(c, [&](int64_t i) { gx[i] = (g[i] - mean_g - (from[i] - mean) * slope) * scale; });
             } else {
-                at.for_each(c, [=](int64_t i) { to[i] = g[i] * scale; });
+                at.for_each(c, [&](int64_t i) { gx[i] = g[i] * scale; });
             }
         }
         gx.store();

@@ -70,7 +70,7 @@ diopiError_t normalise_rows(diopiContextHandle_t ctx, const RowNorm& a, double e
         const Operand<T> x(a.input, "input");
         const Operand<T> w(a.weight, "weight?");
         const Operand<T> b(a.bias, "bias?");
-        Output<T> y(a.out, "out");
+        WriteOnly<T> y(a.out, "out");
         Output<T> kept_mean(a.save_mean, "save_mean?");
         Output<T> kept_invstd(a.save_invstd, "save_invstd?");
         const auto rows = make_rows(x.shape());
@@ -81,11 +81,10 @@ diopiError_t normalise_rows(diopiContextHandle_t ctx, const RowNorm& a, double e
         require_statistic(kept_invstd, "save_invstd", rows);
         for (int64_t r = 0; r < rows.count; ++r) {
             const auto* from = x.data() + r * rows.size;
-            T* to = y.data() + r * rows.size;
             const auto [mean, invstd] = moments_of<T>(from, rows.size, eps);
             for (int64_t i = 0; i < rows.size; ++i) {
                 const int64_t p = rows.parameter(r, i);
-                to[i] = normalised(T(from[i]), mean, w ? invstd * w[p] : invstd, b ? T(b[p]) : T(0));
+                y[r * rows.size + i] = normalised(T(from[i]), mean, w ? invstd * w[p] : invstd, b ? T(b[p]) : T(0));
             }
             if (kept_mean) kept_mean[r] = mean;
             if (kept_invstd) kept_invstd[r] = invstd;
@@ -112,7 +111,7 @@ diopiError_t normalise_rows_backward(diopiContextHandle_t ctx, const RowNormGrad
         const Operand<T> w(a.weight, "weight?");
         const Operand<T> centre(a.mean, a.eps ? "mean?" : "mean");
         const Operand<T> spread(a.rstd, a.eps ? "rstd?" : "rstd");
-        Output<T> gx(a.grad_input, "grad_input?");
+        WriteOnly<T> gx(a.grad_input, "grad_input?");
         Output<T> gw(a.grad_weight, "grad_weight?");
         Output<T> gb(a.grad_bias, "grad_bias?");
         const auto rows = make_rows(x.shape());
