@@ -47,7 +47,10 @@ struct Inexact {
     Inexact() = default;
     /// An exact number.
     Inexact(double exact) : value(exact) {}
-    Inexact(double result, double bound) : value(result), error(unless_too_large(result, bound)) {}
+    Inexact(double result, double bound)
+        : value(result),
+          error(std::fabs(result) + bound <= working_format.largest ? bound : std::numeric_limits<double>::infinity()) {
+    }
 
     /// A result that is rounded, by `roundings` u.
     [[nodiscard]] static Inexact rounded(double result, double error, double roundings = 1) {
@@ -57,11 +60,12 @@ struct Inexact {
 
     Inexact operator-() const { return {-value, error}; }
     friend Inexact operator+(const Inexact& a, const Inexact& b) {
-        const double brought = a.error + b.error;
-        Inexact sum(a.value + b.value);
-        const double bound = unless_too_large(sum.value, brought + working_format.roundoff * std::fabs(sum.value));
-        sum.error = static_cast<int>(a.is_zero()) | static_cast<int>(b.is_zero()) ? brought : bound;
-        return sum;
+        // Without branches, so that loops vectorise.
+        const bool is_exact = static_cast<int>(a.is_zero()) | static_cast<int>(b.is_zero());
+        const double sum = a.value + b.value, brought = a.error + b.error;
+        Inexact result(sum, brought + working_format.roundoff * std::fabs(sum));
+        result.error = is_exact ? brought : result.error;
+        return result;
     }
     friend Inexact operator-(const Inexact& a, const Inexact& b) { return a + -b; }
     friend Inexact operator*(const Inexact& a, const Inexact& b) {
@@ -81,13 +85,6 @@ struct Inexact {
     friend bool operator==(const Inexact& a, const Inexact& b) { return a.value == b.value; }
     friend bool operator<=(const Inexact& a, const Inexact& b) { return a.value <= b.value; }
     friend bool operator>(const Inexact& a, const Inexact& b) { return a.value > b.value; }
-
- private:
-    /// `bound`, or infinity where the result may exceed the largest number. Without branches, so that loops vectorise.
-    static double unless_too_large(double result, double bound) {
-        const bool fits = std::fabs(result) + bound <= working_format.largest;  // not where one is NaN
-        return std::max(fits ? 0.0 : std::numeric_limits<double>::infinity(), bound);
-    }
 };
 
 /// A normalised value.
