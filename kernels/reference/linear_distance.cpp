@@ -13,6 +13,9 @@ namespace diopi::reference {
 
 namespace {
 
+/// Whether a - b has no rounding because one of both is 0; without a branch.
+bool is_exact_difference(double a, double b) { return (static_cast<int>(a == 0) | static_cast<int>(b == 0)) != 0; }
+
 /// a - b, as the operator gives it, but without branches, so that loops vectorise.
 template <class T>
 T difference(double a, double b);
@@ -23,8 +26,7 @@ double difference<double>(double a, double b) {
 template <>
 Inexact difference<Inexact>(double a, double b) {
     const double apart = a - b;
-    const bool is_exact = static_cast<int>(a == 0) | static_cast<int>(b == 0);
-    return {apart, is_exact ? 0.0 : working_format.roundoff * std::fabs(apart)};
+    return {apart, is_exact_difference(a, b) ? 0.0 : working_format.roundoff * std::fabs(apart)};
 }
 
 double magnitude(double x) { return std::fabs(x); }
@@ -45,9 +47,8 @@ Inexact sum_of_squares<Inexact>(int64_t m, const double* x, const double* y) {
 #pragma omp simd reduction(+ : total, of_rounded, terms)
     for (int64_t k = 0; k < m; ++k) {
         const double apart = x[k] - y[k], square = apart * apart;
-        const bool is_exact = static_cast<int>(x[k] == 0) | static_cast<int>(y[k] == 0);
         total += square;
-        of_rounded += is_exact ? 0.0 : square;
+        of_rounded += is_exact_difference(x[k], y[k]) ? 0.0 : square;
         terms += apart == 0 ? 0.0 : 1.0;
     }
     const double u = working_format.roundoff;
