@@ -499,6 +499,50 @@ TEST_CASE("the vectorised scan agrees with the rule for one element", "[vectors]
     }
 }
 
+TEST_CASE("the figures of right outputs are the largest of their elements, wherever these are", "[vectors]") {
+    constexpr int64_t kCount = 5003;
+    const Bound bound = tolerance_of(1, 1e-3);
+    for (const Dtype dtype : kFloats) {
+        std::vector<double> oracle = reals(kCount, 9);
+        // Equal elements at first, and an exact zero.
+        for (size_t i = 0; i < 1500; ++i) oracle[i] = 0.25 * static_cast<double>(i % 7);
+        const Tensor actual = rounded_to(dtype, {kCount}, oracle);
+        store(actual, 1, 0.5);
+        const Rule rule = make_rule(bound, dtype);
+        // Each raises some figures beyond those of all others: the share; the ratio to the exact value and the ulp; the
+        // ulp alone; both; the ratio alone, below the least normal number.
+        const struct {
+            int64_t place;
+            double exact, actual;
+        } steps[] = {{7, 8, 8.25},
+                     {1023, 0x1.02p-10, -0.25},
+                     {1024, 0x1.fcp-11, -0.234375},
+                     {1601, 40, 40.5},
+                     {4090, std::ldexp(1.0, rule.format.min_exponent - 3), -0.25},
+                     {5002, std::ldexp(1.0, rule.format.min_exponent - 6), -0.125}};
+        for (const auto& [place, exact, wrong] : steps) {
+            oracle[static_cast<size_t>(place)] = exact;
+            store(actual, place, wrong);
+            Judgement most;
+            for (int64_t i = 0; i < kCount; ++i) {
+                const Judgement one = judge(real_of(actual, i), oracle[static_cast<size_t>(i)], 0, rule);
+                REQUIRE(one.ok);
+                most.abs_error = std::max(most.abs_error, one.abs_error);
+                most.rel_error = std::max(most.rel_error, one.rel_error);
+                most.ulp_error = std::max(most.ulp_error, one.ulp_error);
+                most.share = std::max(most.share, one.share);
+            }
+            const Comparison result = check(actual, oracle_of({kCount}, oracle), bound);
+            INFO(name(dtype) << " place " << place << ": " << result.reason);
+            CHECK(result.passed);
+            CHECK(result.deviation.max_abs == most.abs_error);
+            CHECK(result.deviation.max_rel == Approx(most.rel_error).epsilon(1e-12));
+            CHECK(result.deviation.max_ulp == Approx(most.ulp_error).epsilon(1e-12));
+            CHECK(result.deviation.budget_used == Approx(most.share).epsilon(1e-12));
+        }
+    }
+}
+
 TEST_CASE("the legacy check allows its share of mismatches and no more") {
     const std::vector<double> values(1000, 1.0);
     const Tensor actual = rounded_to(Dtype::float32, {1000}, values);

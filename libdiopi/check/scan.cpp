@@ -177,10 +177,16 @@ void pad(const double*& row, std::array<double, kBlock>& copy, int64_t count, in
     row = copy.data();
 }
 
-/// The lane-by-lane results of the vectorised sweep over one block.
+/// The lane-by-lane results of the vectorised sweep over one block. The largest ratios are those of all blocks so far.
 template <class Lanes, class Bits>
 struct Figures {
-    Lanes max_abs = {}, max_rel = {}, max_ulp = {}, share = {}, unequal_magnitude = {};
+    explicit Figures(const Scan& total)
+        : max_rel(Lanes{} + total.max_rel),
+          max_ulp(Lanes{} + std::min(total.max_ulp, kMostFinite)),
+          share(Lanes{} + total.share) {}
+
+    Lanes max_rel, max_ulp, share;
+    Lanes max_abs = {}, unequal_magnitude = {};
     Lanes dot = {}, square_actual = {}, square_expected = {};
     Bits suspect = {};  ///< bits set where an element is not shown to be right
     Bits warned = {};
@@ -198,49 +204,89 @@ void add_sweep(const Figures<Lanes, Bits>& figures, Scan& total) {
     total.square_expected += sum_of(figures.square_expected);
 }
 
-/// Adds the figures of a block whose elements are all shown to be right; else false, and nothing is added. Accepts only
-/// what judge() accepts; elements that it cannot decide (rounding ties, NaN against numbers, overflow to infinity,
-/// float64 denormals) become suspects.
+/// A vector of elements, and what they may differ by.
 template <int kBytes, bool kSums>
-bool sweep(const Block& block, const Rule& rule, Scan& total) {
+struct Compared {
     using Lanes = typename VectorsOf<kBytes>::Lanes;
     using Bits = typename VectorsOf<kBytes>::Bits;
-    constexpr int64_t kLanes = VectorsOf<kBytes>::kLanes;
+
+    Compared(const Block& block, const Rule& rule, double least_magnitude, double ulp_factor, int64_t i) {
+        load(a, &block.actual[static_cast<size_t>(i)]);
+        load(e, block.expected + i);
+        magnitude = (Lanes)((Bits)e & kMagnitudeBits);
+        equal = a == e;
+        error = (Lanes)((Bits)(a - e) & kMagnitudeBits & ~equal);
+        ulp = (Lanes)((Bits)(magnitude * (1 - 0x1p-53)) & kExponentBits);
+        const Lanes least = Lanes{} + least_magnitude;
+        ulp = (ulp > least ? ulp : least) * ulp_factor;
+        allowed = rule.atol + rule.rtol * magnitude + rule.ulps * ulp;
+        if constexpr (kSums) {
+            load(sums, block.sums + i);
+            allowed += rule.sums * sums;
+        }
+    }
+
+    Lanes a, e, magnitude, error, ulp, allowed, sums;
+    Bits equal;
+};
+
+/// Adds to the figures of the cosine, without elements that are not finite.
+template <class Lanes, class Bits>
+void add_squares(const Lanes& actual, const Lanes& expected, Figures<Lanes, Bits>& f) {
+    const Lanes most = Lanes{} + kMostFinite;
+    const Bits finite =
+        ((Lanes)((Bits)expected & kMagnitudeBits) <= most) & ((Lanes)((Bits)actual & kMagnitudeBits) <= most);
+    const Lanes a = (Lanes)((Bits)actual & finite), e = (Lanes)((Bits)expected & finite);
+    f.dot += a * e;
+    f.square_actual += a * a;
+    f.square_expected += e * e;
+}
+
+/// Adds the figures of a block whose elements are all shown to be right; else false, and nothing is added. Accepts only
+/// what judge() accepts; elements that it cannot decide (rounding ties, NaN against numbers, overflow to infinity,
+/// float64 denormals) become suspects. The divisions of the largest ratios would take most of its time: a part of a
+/// block has them only if a product shows a ratio that is larger than all before.
+template <int kBytes, bool kSums>
+bool sweep(const Block& block, const Rule& rule, Scan& total) {
+    using Vector = Compared<kBytes, kSums>;
+    using Lanes = typename Vector::Lanes;
+    using Bits = typename Vector::Bits;
+    constexpr int64_t kLanes = VectorsOf<kBytes>::kLanes, kPart = 16 * kLanes;
     const double ulp_factor = std::ldexp(1.0, 1 - rule.format.significand);
     // float64 has no clamping, because its denormals are slow; a smaller ulp only adds suspects.
     const bool wide = rule.format.significand == 53;
-    const Lanes least = Lanes{} + (wide ? 0.0 : std::ldexp(1.0, rule.format.min_exponent));
-    Figures<Lanes, Bits> f;
-    for (int64_t i = 0; i < block.count; i += kLanes) {
-        Lanes a, e;
-        load(a, &block.actual[static_cast<size_t>(i)]);
-        load(e, block.expected + i);
-        const Lanes magnitude = (Lanes)((Bits)e & kMagnitudeBits);
-        const Bits equal = a == e;
-        const Lanes error = (Lanes)((Bits)(a - e) & kMagnitudeBits & ~equal);
-        Lanes ulp = (Lanes)((Bits)(magnitude * (1 - 0x1p-53)) & kExponentBits);
-        ulp = (ulp > least ? ulp : least) * ulp_factor;
-        Lanes allowed = rule.atol + rule.rtol * magnitude + rule.ulps * ulp;
-        if constexpr (kSums) {
-            Lanes s;
-            load(s, block.sums + i);
-            allowed += rule.sums * s;
-            f.warned -= (Bits)(error > rule.warn_ulps * ulp + rule.warn_sums * s);
+    const double least = wide ? 0.0 : std::ldexp(1.0, rule.format.min_exponent);
+    Figures<Lanes, Bits> f(total);
+    for (int64_t begin = 0; begin < block.count; begin += kPart) {
+        const int64_t end = std::min(begin + kPart, block.count);
+        Bits unequal = {};
+        for (int64_t i = begin; i < end; i += kLanes) {
+            Lanes a, e;
+            load(a, &block.actual[static_cast<size_t>(i)]);
+            load(e, block.expected + i);
+            unequal |= a != e;
+            add_squares(a, e, f);
         }
-        const Bits both_nan = (a != a) & (e != e);
-        const Bits within = (error <= allowed) & (allowed <= kMostFinite);
-        f.suspect |= ~(equal | both_nan | within);
-        raise(f.unequal_magnitude, (Lanes)((Bits)magnitude & ~equal));
-        raise(f.max_abs, error);
-        raise(f.max_ulp, error / ulp);
-        raise(f.max_rel, (Lanes)((Bits)(error / magnitude) & (Bits)(magnitude > 0)));
-        raise(f.share, error / allowed);
-        const Bits finite = (magnitude <= kMostFinite) & ((Lanes)((Bits)a & kMagnitudeBits) <= kMostFinite);
-        a = (Lanes)((Bits)a & finite);
-        e = (Lanes)((Bits)e & finite);
-        f.dot += a * e;
-        f.square_actual += a * a;
-        f.square_expected += e * e;
+        if (!any(unequal)) continue;
+        Bits larger = {};
+        for (int64_t i = begin; i < end; i += kLanes) {
+            const Vector x(block, rule, least, ulp_factor, i);
+            if constexpr (kSums) f.warned -= (Bits)(x.error > rule.warn_ulps * x.ulp + rule.warn_sums * x.sums);
+            const Bits both_nan = (x.a != x.a) & (x.e != x.e);
+            const Bits within = (x.error <= x.allowed) & (x.allowed <= kMostFinite);
+            f.suspect |= ~(x.equal | both_nan | within);
+            raise(f.unequal_magnitude, (Lanes)((Bits)x.magnitude & ~x.equal));
+            raise(f.max_abs, x.error);
+            larger |= (x.error > f.max_ulp * x.ulp) | (x.error > f.share * x.allowed) |
+                      ((x.error > f.max_rel * x.magnitude) & (x.magnitude > 0));
+        }
+        if (!any(larger)) continue;
+        for (int64_t i = begin; i < end; i += kLanes) {
+            const Vector x(block, rule, least, ulp_factor, i);
+            raise(f.max_ulp, x.error / x.ulp);
+            raise(f.max_rel, (Lanes)((Bits)(x.error / x.magnitude) & (Bits)(x.magnitude > 0)));
+            raise(f.share, x.error / x.allowed);
+        }
     }
     const bool undecided = any(f.suspect) || largest_of(f.max_ulp) > kMostFinite ||
                            largest_of(f.unequal_magnitude) >= rule.format.overflow;
