@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "core/half_simd.hpp"
+#include "core/instruction_sets.hpp"
 #include "core/strided.hpp"
 
 namespace diopi {
@@ -109,6 +110,11 @@ template <class T>
 constexpr bool is_wide =
     std::is_same_v<T, double> || std::is_same_v<T, int64_t> || std::is_same_v<T, bool> || std::is_same_v<T, Complex>;
 
+template <class In, class Out>
+void widen_elements(const In* from, int64_t n, Out* to) {
+    std::transform(from, from + n, to, [](In x) { return widened<Out>(x); });
+}
+
 }  // namespace
 
 Dtype wide_dtype(Dtype dtype) {
@@ -136,8 +142,7 @@ void widen(const Tensor& from, const Tensor& to) {
         with_element_type(to.dtype, [&](auto out) {
             using Out = decltype(out);
             if constexpr (is_wide<Out>) {
-                const In* source = from.data_as<In>();
-                std::transform(source, source + n, to.data_as<Out>(), [](In x) { return widened<Out>(x); });
+                best<widen_elements<In, Out>>()(from.data_as<In>(), n, to.data_as<Out>());
             }
         });
     });
