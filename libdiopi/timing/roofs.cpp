@@ -150,18 +150,33 @@ class Probe {
 
 /// Functions that move float32 tensors with at most an element-wise operation: a library may be faster with
 /// one of them. The tensor that is written comes first.
-constexpr struct {
+struct CopyingFunction {
     const char* function;
     std::array<const char*, 3> tensors;
     bool is_copy;
-} kCopyingFunctions[] = {
+};
+constexpr CopyingFunction kCopyingFunctions[] = {
     {"diopiCopyInp", {"dest", "src"}, true},
     {"diopiRelu", {"out", "input"}, false},
     {"diopiAdd", {"out", "input", "other"}, false},
 };
 
-/// Bytes per second of the fastest way to read and write this many; 0: there is none.
-Result<double> copy_rate(Probe& probe, int64_t bytes) {
+/// Elements of a part of the memory, so that each part begins where a tensor of its own could.
+int64_t pitch_of(int64_t numel) {
+    constexpr int64_t kAlignment = 256 / sizeof(float);
+    return (numel + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+/// `numel` elements of the memory, behind `index` such parts.
+TensorPtr part_of(const Tensor& memory, int64_t index, int64_t numel) {
+    auto part = std::make_shared<Tensor>(memory);
+    part->shape = {numel};
+    part->offset = index * pitch_of(numel);
+    return part;
+}
+
+/// Bytes per second of the fastest way to read and write this many in the memory; 0: there is none.
+double copy_rate(Probe& probe, const Tensor& memory, int64_t bytes) {
     const int64_t batch = bytes < (1 << 20) ? 20 : 1;
     double rate = 0;
     for (const auto& copying : kCopyingFunctions) {
@@ -169,12 +184,10 @@ Result<double> copy_rate(Probe& probe, int64_t bytes) {
         Call call(*find_row(copying.function));
         std::vector<TensorPtr> tensors;
         const auto count = std::ranges::count_if(copying.tensors, [](const char* name) { return name != nullptr; });
-        const Shape shape{bytes / count / static_cast<int64_t>(sizeof(float))};
         for (const char* name : std::span(copying.tensors).first(static_cast<size_t>(count))) {
-            auto made = probe.tensor(shape, Dtype::float32);
-            if (!made.ok()) return made.error();
-            call[name] = *made;
-            tensors.push_back(std::move(*made));
+            const auto index = static_cast<int64_t>(tensors.size());
+            tensors.push_back(part_of(memory, index, bytes / count / static_cast<int64_t>(sizeof(float))));
+            call[name] = tensors.back();
         }
         if (call.has("alpha")) call["alpha"] = Scalar::of(int64_t{1});
         const auto moved = static_cast<double>(tensors.size() * tensors[0]->nbytes());
@@ -195,10 +208,14 @@ Status measure_copies(Probe& probe, Device& device, Roofs& roofs) {
     std::vector<int64_t> sizes(std::begin(kCopySizes), std::end(kCopySizes));
     const int64_t largest = largest_copy(device, roofs.cache_bytes);
     if (largest > sizes.back()) sizes.push_back(largest);
+    // All copies are made in the memory of the largest one: clearing and filling it takes longer than the copies.
+    constexpr auto kMostParts = static_cast<int64_t>(std::tuple_size_v<decltype(CopyingFunction::tensors)>);
+    const auto memory =
+        probe.tensor({sizes.back() / static_cast<int64_t>(sizeof(float)) + pitch_of(1) * kMostParts}, Dtype::float32);
+    if (!memory.ok()) return memory.status();
     for (const int64_t bytes : sizes) {
-        const auto rate = copy_rate(probe, bytes);
-        if (!rate.ok()) return rate.status();
-        if (*rate > 0) roofs.copies.push_back({bytes, *rate});
+        const double rate = copy_rate(probe, **memory, bytes);
+        if (rate > 0) roofs.copies.push_back({bytes, rate});
     }
     return {};
 }
