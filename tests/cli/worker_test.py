@@ -301,14 +301,15 @@ class WorkerTest(ProgramTest):
     def test_memory_limit(self):
         if program.SANITIZED:
             self.skipTest("a sanitizer reserves more address space than any limit")
-        limit = 3 << 30
-        self.write("mine.json", case_file(group("worker", [[8], [1 << 26], [16]])))
-        run = self.expect(1, "test", "--cases", "mine.json", "--jobs", "2", "--json",
+        limit = 3 << 29
+        self.write("mine.json", case_file(group("worker", [[8], [1 << 25], [16]])))
+        # Each thread takes address space.
+        run = self.expect(1, "test", "--cases", "mine.json", "--jobs", "2", "--json", env={"OMP_NUM_THREADS": "2"},
                           preexec=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
         self.assertEqual(run.json["counts"]["passed"], 2, str(run))
         [fault] = run.json["not_passed"]
         self.assertEqual(fault["case"], "ops/worker.add.1")
-        self.assertIn("out of memory: 536879104 bytes", fault["reason"])
+        self.assertIn("out of memory: 268443648 bytes", fault["reason"])
 
     def test_exception_does_not_affect_the_other_workers(self):
         # Only copies of a shape of this rank are so large. The other worker runs a long case meanwhile.
