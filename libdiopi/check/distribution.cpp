@@ -109,37 +109,45 @@ void check_kolmogorov(const Sample& sample, const Distribution& law, Distributio
     }
 }
 
-/// With 2^12 values or more, a run of this length repeats by chance in less than one of 2^64 samples.
-constexpr int64_t kRunLength = 8;
-constexpr double kLeastValues = 4096;
+/// A run with this many random bits does not repeat by chance.
+constexpr double kRunBits = 96;
+/// More are not taken of a number: generators differ in how many they draw.
+constexpr double kMostBits = 12;
 /// The approximate number of runs that are compared.
 constexpr int64_t kRuns = int64_t{1} << 16;
 
-uint64_t hash_of_run(const double* values) {
-    uint64_t hash = 0;
-    for (int64_t i = 0; i < kRunLength; ++i) {
-        hash = (hash ^ std::bit_cast<uint64_t>(values[i])) * 0x9e3779b97f4a7c15;
-        hash ^= hash >> 32;
-    }
-    return hash;
-}
-
-/// Whether a sequence of numbers repeats, because blocks draw from the same counters. The choice of the compared runs
-/// depends on their own values, so that it contains both or none of a pair.
-void check_repetition(const Sample& sample, const Distribution& law, DistributionCheck& check) {
-    const double spread = law.law == Law::kNormal ? law.b : law.b - law.a;
-    const bool coarse = is_half(sample.dtype) || !is_floating(sample.dtype);
-    const double most = std::max(std::fabs(law.a), std::fabs(law.b));
-    if (coarse || spread < kLeastValues * ulp_of(most, sample.format)) return;
+/// Whether a sequence of numbers repeats, because blocks draw from the same counters; two numbers are equal by chance
+/// in at most one of 2^bits cases. The hash of a run is a polynomial in an odd number, so that the next hash follows
+/// from it. The choice of the compared runs depends on their own values, so that it contains both or none of a pair.
+void check_repetition(const Sample& sample, double bits, DistributionCheck& check) {
+    const double wanted = std::ceil(kRunBits / std::min(bits, kMostBits));
+    if (!(bits > 0) || wanted * 2 > static_cast<double>(sample.n)) return;
+    constexpr uint64_t kFactor = 0x9e3779b97f4a7c15;
+    // The bits of a float64 with few digits are at its upper end, where a product would lose them.
+    const auto mixed = [](uint64_t x) { return (x ^ x >> 32) * kFactor; };
+    const auto number = [&](int64_t i) { return mixed(std::bit_cast<uint64_t>(sample.values[i])); };
+    const auto length = static_cast<int64_t>(wanted);
+    uint64_t oldest = 1, hash = 0;
+    for (int64_t i = 1; i < length; ++i) oldest *= kFactor;
     const auto one_in = static_cast<uint64_t>(sample.n / kRuns + 1);
     std::vector<uint64_t> runs;
-    for (int64_t i = 0; i + kRunLength <= sample.n; ++i) {
-        const uint64_t hash = hash_of_run(sample.values + i);
-        if (hash % one_in == 0) runs.push_back(hash);
+    for (int64_t i = 0; i < sample.n; ++i) {
+        if (i >= length) hash -= number(i - length) * oldest;
+        hash = hash * kFactor + number(i);
+        const uint64_t run = mixed(hash);
+        if (i >= length - 1 && (run >> 20) % one_in == 0) runs.push_back(run);
     }
     std::ranges::sort(runs);
     if (std::ranges::adjacent_find(runs) == runs.end()) return;
-    fail(check, std::to_string(kRunLength) + " numbers in a row come a second time: parts of the sample repeat others");
+    fail(check, std::to_string(length) + " numbers in a row come a second time: parts of the sample repeat others");
+}
+
+/// The random bits of a number, at least: those of its most likely value.
+double bits_of(const Sample& sample, const Distribution& law) {
+    const bool normal = law.law == Law::kNormal;
+    const double most = normal ? std::fabs(law.a) + 3 * law.b : std::max(std::fabs(law.a), std::fabs(law.b));
+    const double step = std::max(sample.step(most), law.law == Law::kIntegerUniform ? 1.0 : 0.0);
+    return std::log2((normal ? law.b : law.b - law.a) / step);
 }
 
 void measure(const Sample& sample, DistributionCheck& check) {
@@ -299,40 +307,12 @@ void check_resolution(const Sample& sample, DistributionCheck& check) {
                     " numbers came before: they have fewer than 32 random bits");
 }
 
-/// A run with this many random bits does not repeat by chance.
-constexpr double kRunBits = 96;
-
-/// Whether a sequence of zeros and ones repeats, like check_repetition. The hash of a run is a polynomial in an odd
-/// number, so that the next hash follows from it.
-void check_repeated_flags(const Sample& sample, double p, DistributionCheck& check) {
-    const double bits = -std::log2(p * p + (1 - p) * (1 - p));
-    const double wanted = std::ceil(kRunBits / bits);
-    if (!(bits > 0) || wanted * 2 > static_cast<double>(sample.n)) return;
-    constexpr uint64_t kFactor = 0x9e3779b97f4a7c15;
-    const auto length = static_cast<int64_t>(wanted);
-    uint64_t oldest = 1, hash = 0;
-    for (int64_t i = 1; i < length; ++i) oldest *= kFactor;
-    const auto flag = [&](int64_t i) { return static_cast<uint64_t>(sample.values[i]) + 1; };
-    const auto one_in = static_cast<uint64_t>(sample.n / kRuns + 1);
-    std::vector<uint64_t> runs;
-    for (int64_t i = 0; i < sample.n; ++i) {
-        if (i >= length) hash -= flag(i - length) * oldest;
-        hash = hash * kFactor + flag(i);
-        const uint64_t mixed = (hash ^ hash >> 32) * kFactor;
-        if (i >= length - 1 && (mixed >> 20) % one_in == 0) runs.push_back(mixed);
-    }
-    std::ranges::sort(runs);
-    if (std::ranges::adjacent_find(runs) == runs.end()) return;
-    fail(check,
-         std::to_string(length) + " zeros and ones in a row come a second time: parts of the sample repeat others");
-}
-
 void check_bernoulli(const Sample& sample, double p, DistributionCheck& check) {
     check_range(sample, 0, 1, true, check);
     if (!check.passed || sample.n < kLeastSample) return;
     const auto ones = std::count(sample.values, sample.values + sample.n, 1.0);
     check_share(ones, sample.n, p, "ones", check);
-    if (check.passed) check_repeated_flags(sample, p, check);
+    if (check.passed) check_repetition(sample, -std::log2(p * p + (1 - p) * (1 - p)), check);
 }
 
 /// The number of ones, compared with the expected number.
@@ -380,7 +360,7 @@ void check_law(const Sample& sample, const Distribution& law, DistributionCheck&
     if (!check.passed || sample.n < kLeastSample) return;
     check_moments(sample, law, check);
     if (integers) check_categories(sample, law, check);
-    if (!integers) check_repetition(sample, law, check);
+    check_repetition(sample, bits_of(sample, law), check);
     if (law.law == Law::kUniform && sample.dtype == Dtype::float64) check_resolution(sample, check);
     check_kolmogorov(sample, law, check);
 }

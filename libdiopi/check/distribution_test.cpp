@@ -73,15 +73,28 @@ TEST_CASE("a sample of another law is refused") {
     }
 }
 
-TEST_CASE("a sample that repeats itself is refused for every law") {
-    for (const Dtype dtype : {Dtype::float32, Dtype::float64}) {
-        for (const int64_t n : {40, 10'000, 300'000}) {
-            const Tensor actual = normal(dtype, n, 3, 0.5);
-            const size_t half = actual.nbytes() / 2;
-            std::memcpy(actual.data_as<char>() + half, actual.data(), half);
-            CHECK_FALSE(follows(actual, Law::kNormal, 3, 0.5));
+TEST_CASE("a sample that repeats itself is refused for every law and dtype") {
+    const auto is_repeated = [](const Tensor& actual, Law law, double a, double b) {
+        CHECK(follows(actual, law, a, b));
+        const size_t half = actual.nbytes() / 2;
+        std::memcpy(actual.data_as<char>() + half, actual.data(), half);
+        return check_distribution(actual, {law, a, b}).reason.find("come a second time") != std::string::npos;
+    };
+    for (const Dtype dtype : kFloats) {
+        for (const int64_t n : {100, 10'000, 300'000}) {
+            INFO(name(dtype) << " of " << n);
+            CHECK(is_repeated(normal(dtype, n, 3, 0.5), Law::kNormal, 3, 0.5));
+            CHECK(is_repeated(normal(dtype, n, 0, 1), Law::kNormal, 0, 1));
+            CHECK(is_repeated(uniform(dtype, n, -1, 2), Law::kUniform, -1, 2));
+            auto digits = std::uniform_int_distribution<int64_t>(0, 9);
+            CHECK(is_repeated(draw(dtype, n, digits), Law::kIntegerUniform, 0, 10));
         }
     }
+    auto wide = std::uniform_int_distribution<int64_t>(-5, 9999);
+    CHECK(is_repeated(draw(Dtype::float16, 5000, wide), Law::kIntegerUniform, -5, 10'000));
+    CHECK(is_repeated(draw(Dtype::float32, 40, wide), Law::kIntegerUniform, -5, 10'000));
+    const Tensor constant = draw(Dtype::float32, 5000, [](auto&) { return 1; });
+    CHECK(follows(constant, Law::kIntegerUniform, 1, 2));
 }
 
 TEST_CASE("values out of range and non-finite values are refused, however few") {
