@@ -510,7 +510,7 @@ TEST_CASE("the figures of right outputs are the largest of their elements, where
         store(actual, 1, 0.5);
         const Rule rule = make_rule(bound, dtype);
         // Each raises some figures beyond those of all others: the share; the ratio to the exact value and the ulp; the
-        // ulp alone; both; the ratio alone, below the least normal number.
+        // ulp alone; the share again; the ratio and the ulp; the ratio alone, as the ulp of denormals is constant.
         const struct {
             int64_t place;
             double exact, actual;
