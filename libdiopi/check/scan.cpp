@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 
+#include "core/convert.hpp"
 #include "core/instruction_sets.hpp"
 
 namespace diopi {
@@ -17,12 +18,7 @@ template <int kBytes>
 struct VectorsOf {
     using Lanes [[gnu::vector_size(kBytes)]] = double;
     using Bits [[gnu::vector_size(kBytes)]] = int64_t;
-    using Floats [[gnu::vector_size(kBytes / 2)]] = float;
-    using HalfWords [[gnu::vector_size(kBytes)]] = int32_t;
-    using HalfFloats [[gnu::vector_size(kBytes)]] = float;
-    using Shorts [[gnu::vector_size(kBytes / 2)]] = uint16_t;
     static constexpr int64_t kLanes = kBytes / sizeof(double);
-    static constexpr int64_t kHalfLanes = kBytes / sizeof(float);
 };
 constexpr int kNarrow = 16, kWide = 32;
 constexpr int64_t kMostLanes = VectorsOf<kWide>::kLanes;
@@ -63,72 +59,6 @@ bool any(const Bits& x) {
     int64_t bits = 0;
     for (int i = 0; i < kSize<Bits>; ++i) bits |= x[i];
     return bits != 0;
-}
-
-template <class V>
-void widen_float32(const void* from, int64_t n, double* to) {
-    using Floats = typename V::Floats;
-    using Lanes = typename V::Lanes;
-    constexpr int64_t kLanes = V::kLanes;
-    const auto* in = static_cast<const float*>(from);
-    int64_t i = 0;
-    for (; i + kLanes <= n; i += kLanes) {
-        Floats x;
-        load(x, in + i);
-        const Lanes wide = __builtin_convertvector(x, Lanes);
-        std::memcpy(to + i, &wide, sizeof(wide));
-    }
-    for (; i < n; ++i) to[i] = static_cast<double>(in[i]);
-}
-
-template <class V>
-void bits_to_float32(const typename V::Shorts& in, typename V::HalfFloats& out, bool bfloat) {
-    using HalfWords = typename V::HalfWords;
-    const HalfWords bits = __builtin_convertvector(in, HalfWords);
-    if (bfloat) {
-        const HalfWords high = bits << 16;
-        std::memcpy(&out, &high, sizeof(out));
-        return;
-    }
-    // The multiplication re-biases the exponent and normalises denormals, like in to_float(Half).
-    const HalfWords magnitude = bits & 0x7fff;
-    const HalfWords shifted = magnitude << 13;
-    typename V::HalfFloats scaled;
-    std::memcpy(&scaled, &shifted, sizeof(scaled));
-    scaled = scaled * 0x1p112f;
-    HalfWords value;
-    std::memcpy(&value, &scaled, sizeof(value));
-    value = magnitude >= 0x7c00 ? (shifted | 0x7f800000) : value;
-    value |= (bits & 0x8000) << 16;
-    std::memcpy(&out, &value, sizeof(out));
-}
-
-template <class V>
-void widen_half(const void* from, int64_t n, double* to, bool bfloat) {
-    constexpr int64_t kHalfLanes = V::kHalfLanes;
-    const auto* in = static_cast<const uint16_t*>(from);
-    for (int64_t i = 0; i < n; i += kHalfLanes) {
-        typename V::Shorts bits = {};
-        std::memcpy(&bits, in + i, i + kHalfLanes <= n ? sizeof(bits) : static_cast<size_t>(n - i) * sizeof(uint16_t));
-        typename V::HalfFloats x;
-        bits_to_float32<V>(bits, x, bfloat);
-        // kBlock is a multiple of kHalfLanes: the block has room for the padding.
-        widen_float32<V>(&x, kHalfLanes, to + i);
-    }
-}
-
-template <int kBytes>
-void widen(const Operands& operands, int64_t begin, int64_t n, double* to) {
-    using V = VectorsOf<kBytes>;
-    const auto* from =
-        static_cast<const std::byte*>(operands.actual) + begin * static_cast<int64_t>(size_of(operands.component));
-    if (operands.component == Dtype::float64) {
-        std::memcpy(to, from, static_cast<size_t>(n) * sizeof(double));
-    } else if (is_half(operands.component)) {
-        widen_half<V>(from, n, to, operands.component == Dtype::bfloat16);
-    } else {
-        widen_float32<V>(from, n, to);
-    }
 }
 
 void load_sums(const Operands& operands, Block& block) {
@@ -294,8 +224,7 @@ bool sweep(const Block& block, const Rule& rule, Scan& total) {
     return !undecided;
 }
 
-/// The functions for the vectors of this processor.
-auto widening() { return instruction_set() == InstructionSet::baseline ? widen<kNarrow> : best<widen<kWide>>(); }
+/// The function for the vectors of this processor.
 template <bool kSums>
 auto sweeping() {
     return instruction_set() == InstructionSet::baseline ? sweep<kNarrow, kSums> : best<sweep<kWide, kSums>>();
@@ -328,7 +257,9 @@ void load_block(const Operands& operands, int64_t begin, bool with_sums, Block& 
     block.begin = begin;
     block.count = std::min(kBlock, operands.count - begin);
     block.expected = operands.expected + begin;
-    widening()(operands, begin, block.count, block.actual.data());
+    const auto* actual = static_cast<const std::byte*>(operands.actual);
+    widen(operands.component, actual + begin * static_cast<int64_t>(size_of(operands.component)), block.count,
+          block.actual.data());
     block.sums = nullptr;
     if (with_sums) load_sums(operands, block);
     if (operands.parts == 2) unite_nans(block);

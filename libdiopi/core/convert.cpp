@@ -148,6 +148,15 @@ void widen(const Tensor& from, const Tensor& to) {
     });
 }
 
+void widen(Dtype dtype, const void* from, int64_t n, double* to) {
+    with_element_type(dtype, [&](auto in) {
+        using In = decltype(in);
+        if constexpr (std::is_floating_point_v<In> || std::is_same_v<In, Half> || std::is_same_v<In, Bfloat16>) {
+            best<widen_elements<In, double>>()(static_cast<const In*>(from), n, to);
+        }
+    });
+}
+
 namespace {
 
 template <class In, class Out>
