@@ -1,9 +1,12 @@
 #include "kernels/cpu/pool_means.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
 #include <vector>
 
 #include "core/instruction_sets.hpp"
+#include "kernels/cpu/sum_lanes.hpp"
 #include "kernels/cpu/threads.hpp"
 
 namespace diopi::cpu {
@@ -53,9 +56,10 @@ void sum_windows(const Columns<T>& columns, int64_t lanes, const T* row, T* out)
         if (window.first >= window.last) {
             std::fill_n(out, lanes, T{0});
         } else if (lanes == 1) {
-            T sum = row[window.first];
-            for (int64_t c = window.first + 1; c < window.last; ++c) sum += row[c];
-            *out = sum;
+            const T* from = row + window.first;
+            const int64_t n = length(window);
+            *out = n < 2 * kSumLanes ? std::accumulate(from + 1, from + n, *from)
+                                     : sum_lanes<false, T>(from, n, std::identity());
         } else {
             std::copy_n(row + window.first * lanes, lanes, out);
             for (int64_t c = window.first + 1; c < window.last; ++c) add(row + c * lanes, lanes, out);
@@ -194,51 +198,47 @@ template <class T>
 diopiError_t run_means(diopiContextHandle_t ctx, const PoolImages& p, const MeanWindows& w) {
     const Layout layout = common_layout(p.in, p.out);
     const PoolShape s = pool_shape(p.in, p.out, layout);
-    Staging staging(ctx);
-    const auto* x = staging.in<T>(p.in.view(), layout);
-    auto* y = staging.out<T>(p.out.view(), layout);
-    if (staging.error() != diopiSuccess) return staging.error();
     const int64_t rows = s.out[0] * s.out[1];
     const Columns<T> columns(w);
     const auto make_row = best<mean_row<T>>();
-    parallel_for(s.count * rows, s.in_size() / rows, [&](int64_t first, int64_t last) {
-        std::vector<T> sums(index_of(s.in[2] * s.lanes));
-        for (int64_t at = first; at < last; ++at) {
-            const int64_t n = at / rows, z = (at - n * rows) / s.out[1], down = at - n * rows - z * s.out[1];
-            make_row(s, w, columns, x + n * s.in_size(), z, down, sums.data(), y + at * s.out_row());
-        }
-    });
-    return staging.finish();
+    const auto make = [&](int64_t planes, const T* x, T* y) {
+        parallel_for(planes * rows, s.in_size() / rows, [&](int64_t first, int64_t last) {
+            std::vector<T> sums(index_of(s.in[2] * s.lanes));
+            for (int64_t at = first; at < last; ++at) {
+                const int64_t n = at / rows, z = (at - n * rows) / s.out[1], down = at - n * rows - z * s.out[1];
+                make_row(s, w, columns, x + n * s.in_size(), z, down, sums.data(), y + at * s.out_row());
+            }
+        });
+    };
+    return run_planes<T>(ctx, p.in.view(), p.out.view(), layout, s.count, make);
 }
 
 template <class T>
 diopiError_t run_means_backward(diopiContextHandle_t ctx, const PoolImages& p, const MeanWindows& w) {
     const Layout layout = common_layout(p.in, p.out);
     const PoolShape s = pool_shape(p.in, p.out, layout);
-    Staging staging(ctx);
-    const auto* g = staging.in<T>(p.out.view(), layout);
-    auto* grad = staging.out<T>(p.in.view(), layout);
-    if (staging.error() != diopiSuccess) return staging.error();
     const int64_t size = s.in[2] * s.lanes;
     const std::vector<HeldRow> held = held_rows(s, w);
+    const auto rows = std::ssize(held);
     const Columns<T> columns(w);
     const auto make_row = best<row_gradient<T>>();
-    parallel_for(s.count * std::ssize(held), size, [&](int64_t first, int64_t last) {
-        std::vector<T> work(index_of(2 * s.out_row()));
-        const auto rows = std::ssize(held);
-        for (int64_t at = first; at < last;) {
-            const int64_t n = at / rows;
-            const HeldRow& row = held[index_of(at - n * rows)];
-            const int64_t run = std::min(row.run, last - at);
-            T* to = grad + at * size;
-            make_row(s, w, columns, row, g + n * s.out_size(), work.data(), to);
-            for (int64_t done = 1; done < run; done *= 2) {
-                std::copy_n(to, std::min(done, run - done) * size, to + done * size);
+    const auto make = [&](int64_t planes, const T* g, T* grad) {
+        parallel_for(planes * rows, size, [&](int64_t first, int64_t last) {
+            std::vector<T> work(index_of(2 * s.out_row()));
+            for (int64_t at = first; at < last;) {
+                const int64_t n = at / rows;
+                const HeldRow& row = held[index_of(at - n * rows)];
+                const int64_t run = std::min(row.run, last - at);
+                T* to = grad + at * size;
+                make_row(s, w, columns, row, g + n * s.out_size(), work.data(), to);
+                for (int64_t done = 1; done < run; done *= 2) {
+                    std::copy_n(to, std::min(done, run - done) * size, to + done * size);
+                }
+                at += run;
             }
-            at += run;
-        }
-    });
-    return staging.finish();
+        });
+    };
+    return run_planes<T>(ctx, p.out.view(), p.in.view(), layout, s.count, make);
 }
 
 }  // namespace

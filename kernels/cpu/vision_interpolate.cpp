@@ -42,9 +42,8 @@ struct Smooth {
 
 /// The taps of each side, transposed for the gradient.
 template <class T, class Mode>
-Resample<T> resample_of(const Resizing& r, const Mode& mode, Layout layout, bool is_backward) {
-    const PoolShape s = pool_shape(r.in, r.out, layout);
-    Resample<T> resample{s.count, s.lanes, is_backward ? s.out : s.in, is_backward ? s.in : s.out, {}};
+Resample<T> resample_of(const PoolShape& s, const Mode& mode, bool is_backward) {
+    Resample<T> resample{s.lanes, is_backward ? s.out : s.in, is_backward ? s.in : s.out, {}};
     for (size_t d = 0; d < kMostSides; ++d) {
         Taps<T> taps;
         for (int64_t i = 0; i < s.out[d]; ++i) {
@@ -59,12 +58,10 @@ Resample<T> resample_of(const Resizing& r, const Mode& mode, Layout layout, bool
 template <class T, class Mode>
 diopiError_t run(diopiContextHandle_t ctx, const Resizing& r, const Mode& mode, bool is_backward) {
     const Layout layout = common_layout(r.in, r.out);
-    Staging staging(ctx);
-    const auto* x = staging.in<T>((is_backward ? r.out : r.in).view(), layout);
-    auto* y = staging.out<T>((is_backward ? r.in : r.out).view(), layout);
-    if (staging.error() != diopiSuccess) return staging.error();
-    resample(resample_of<T>(r, mode, layout, is_backward), x, y);
-    return staging.finish();
+    const PoolShape s = pool_shape(r.in, r.out, layout);
+    const Resample<T> all = resample_of<T>(s, mode, is_backward);
+    return run_planes<T>(ctx, (is_backward ? r.out : r.in).view(), (is_backward ? r.in : r.out).view(), layout, s.count,
+                         [&](int64_t planes, const T* x, T* y) { resample(all, planes, x, y); });
 }
 
 template <class Mode>

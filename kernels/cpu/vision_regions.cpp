@@ -67,7 +67,7 @@ Taps<T> side_taps(T low, T high, const RegionOptions& options, int64_t bins, int
 template <class T>
 Resample<T> resample_of(const T* region, const RegionOptions& options, ShapeView image, ShapeView pooled,
                         bool is_backward) {
-    Resample<T> r{image[1], 1, {1, image[2], image[3]}, {1, pooled[2], pooled[3]}, {}};
+    Resample<T> r{1, {1, image[2], image[3]}, {1, pooled[2], pooled[3]}, {}};
     r.taps[0].add(0, T{1});
     r.taps[0].next();
     r.taps[1] = side_taps(region[2], region[4], options, pooled[2], image[2]);
@@ -113,7 +113,7 @@ diopiError_t align(diopiContextHandle_t ctx, std::string_view op, const View& im
     const auto resample_region = [&](int64_t k) {
         const Resample<T> r = resample_of(regions + 5 * k, options, image.shape, pooled.shape, is_backward);
         const int64_t plane = images[static_cast<size_t>(k)] * area;
-        resample(r, from + (is_backward ? k * bins : plane), to + (is_backward ? plane : k * bins));
+        resample(r, image.shape[1], from + (is_backward ? k * bins : plane), to + (is_backward ? plane : k * bins));
     };
     if (is_backward) {
         // Regions of one image add to the same elements: their order is fixed, and the planes have the threads.

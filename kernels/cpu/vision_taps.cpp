@@ -99,13 +99,13 @@ void resample_row(const Resample<T>& r, int64_t common, const T* plane, int64_t 
 }  // namespace
 
 template <class T>
-void resample(const Resample<T>& r, const T* x, T* y) {
+void resample(const Resample<T>& r, int64_t planes, const T* x, T* y) {
     const int64_t rows = r.out[0] * r.out[1], row_size = r.out[2] * r.lanes;
     const int64_t plane_size = operands::area_of(r.in) * r.lanes;
     const int64_t common = r.lanes == 1 && !r.adds ? r.taps[2].common() : 0;
     const int64_t work = row_size + std::ssize(r.taps[1].at) / std::max<int64_t>(r.out[1], 1) * r.in[2] * r.lanes;
     const auto make_row = best<resample_row<T>>();
-    parallel_for(r.planes * rows, work, [&](int64_t first, int64_t last) {
+    parallel_for(planes * rows, work, [&](int64_t first, int64_t last) {
         std::vector<T> sums(index_of((r.columns < 0 ? r.in[2] : r.columns) * r.lanes));
         for (int64_t i = first; i < last; ++i) {
             const int64_t plane = i / rows, z = i % rows / r.out[1], down = i % r.out[1];
@@ -114,7 +114,7 @@ void resample(const Resample<T>& r, const T* x, T* y) {
     });
 }
 
-template void resample<float>(const Resample<float>&, const float*, float*);
-template void resample<double>(const Resample<double>&, const double*, double*);
+template void resample<float>(const Resample<float>&, int64_t, const float*, float*);
+template void resample<double>(const Resample<double>&, int64_t, const double*, double*);
 
 }  // namespace diopi::cpu

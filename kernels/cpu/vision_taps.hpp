@@ -93,10 +93,10 @@ void Taps<T>::add_cubic(T position, int64_t size) {
     }
 }
 
-/// The matrices of the three sides, and what they are applied to: planes of `lanes` interleaved channels.
+/// The matrices of the three sides, and the planes they are applied to, of `lanes` interleaved channels.
 template <class T>
 struct Resample {
-    int64_t planes = 0, lanes = 1;
+    int64_t lanes = 1;
     operands::Sides in{}, out{};
     std::array<Taps<T>, operands::kMostSides> taps;
     bool adds = false;     ///< to the elements of the output, instead of replacing them
@@ -120,11 +120,11 @@ void Resample<T>::narrow() {
     for (int64_t& place : along.at) place -= first;
 }
 
-/// y = x resampled along all sides; both are dense.
+/// y = each plane of x resampled along all sides; both are dense.
 template <class T>
-void resample(const Resample<T>& r, const T* x, T* y);
+void resample(const Resample<T>& r, int64_t planes, const T* x, T* y);
 
-extern template void resample<float>(const Resample<float>&, const float*, float*);
-extern template void resample<double>(const Resample<double>&, const double*, double*);
+extern template void resample<float>(const Resample<float>&, int64_t, const float*, float*);
+extern template void resample<double>(const Resample<double>&, int64_t, const double*, double*);
 
 }  // namespace diopi::cpu
