@@ -34,9 +34,10 @@ struct AddQuotient {
 struct AddQuotientInFloat {
     float factor;
     float operator()(float a, float b, float c) const {
+        // Only the scales are chosen: where b is, GCC divides once for either.
         const bool is_small = std::fabs(b) < 0x1p-110F;
-        const float quotient = factor * (is_small ? b * 0x1p48F : b) / c;
-        return std::fma(quotient, is_small ? 0x1p-48F : 1.0F, a);
+        const float up = is_small ? 0x1p48F : 1.0F, down = is_small ? 0x1p-48F : 1.0F;
+        return std::fma(factor * (b * up) / c, down, a);
     }
     [[nodiscard]] static bool takes(double factor) {
         return std::fabs(factor) >= 0x1p-16 && std::fabs(factor) <= 1 && double{static_cast<float>(factor)} == factor;
