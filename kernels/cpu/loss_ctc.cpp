@@ -4,6 +4,7 @@
 #include <limits>
 #include <vector>
 
+#include "kernels/cpu/loss_ctc_rows.hpp"
 #include "kernels/cpu/onednn_staging.hpp"
 #include "kernels/cpu/operators.hpp"
 #include "kernels/cpu/threads.hpp"
@@ -23,11 +24,10 @@ struct Sample {
     [[nodiscard]] int64_t labels() const { return static_cast<int64_t>(states.size()) / 2; }
 };
 
-/// log(exp(a) + exp(b) + exp(c))
-double log_sum(double a, double b, double c) {
-    const double most = std::max({a, b, c});
-    if (most == kNever) return most;
-    return most + std::log(std::exp(a - most) + std::exp(b - most) + std::exp(c - most));
+/// log(exp(a) + exp(b))
+double log_sum(double a, double b) {
+    const double most = std::max(a, b);
+    return most == kNever ? most : most + std::log(std::exp(a - most) + std::exp(b - most));
 }
 
 /// The arguments that both functions read; x is dense.
@@ -113,26 +113,53 @@ diopiError_t read_ctc(Staging& staging, Ctc& ctc, diopiConstTensorHandle_t targe
     return read_samples(ctc, labels, own, of_steps, of_labels, blank);
 }
 
-/// The variables of the next step from those of the last one; `sign` 1: towards later states, -1: towards earlier ones.
-void advance(const Sample& sample, const double* row, const double* last, double* next, int64_t sign) {
-    const auto states = static_cast<int64_t>(sample.states.size());
-    const auto last_of = [=](int64_t s) { return s < 0 || s >= states ? kNever : last[s]; };
-    for (int64_t s = 0; s < states; ++s) {
-        const int64_t own = sample.states[static_cast<size_t>(s)], far = s - 2 * sign;
-        const bool skips = far >= 0 && far < states && sample.states[static_cast<size_t>(far)] != own;
-        next[s] = log_sum(last[s], last_of(s - sign), skips ? last[far] : kNever) + row[own];
+/// The variables of a sample's states, one step after the other: towards later steps and states with sign 1, towards
+/// earlier ones with -1.
+class Variables {
+ public:
+    Variables(const Sample& sample, int64_t sign)
+        : states_(sample.states),
+          sign_(sign),
+          last_(states_.size() + 2 * kPad, kNever),
+          next_(last_),
+          skips_(states_.size()),
+          own_(states_.size()) {
+        for (int64_t s = 0; s < count(); ++s) {
+            const int64_t far = s - 2 * sign;
+            const bool skips = far >= 0 && far < count() && state(far) != state(s);
+            skips_[static_cast<size_t>(s)] = skips ? 1 : 0;
+        }
     }
-}
+    [[nodiscard]] int64_t count() const { return std::ssize(states_); }
+    /// Those of the first step, whose logarithms of probabilities are `row`.
+    const double* begin(const double* row) {
+        for (int64_t i = 0; i < std::min<int64_t>(count(), 2); ++i) {
+            const int64_t s = sign_ > 0 ? i : count() - 1 - i;
+            next_[kPad + static_cast<size_t>(s)] = row[state(s)];
+        }
+        return next_.data() + kPad;
+    }
+    /// Those of the next step.
+    const double* advance(const double* row) {
+        std::swap(last_, next_);
+        for (int64_t s = 0; s < count(); ++s) own_[static_cast<size_t>(s)] = row[state(s)];
+        const double* last = last_.data() + kPad;
+        ctc_kernels().advance(last, last - sign_, last - 2 * sign_, skips_.data(), own_.data(), count(),
+                              next_.data() + kPad);
+        return next_.data() + kPad;
+    }
 
-/// The variables of the first step in that direction.
-void begin(const Sample& sample, const double* row, double* first, int64_t sign) {
-    const auto states = static_cast<int64_t>(sample.states.size());
-    std::fill_n(first, states, kNever);
-    for (int64_t i = 0; i < std::min<int64_t>(states, 2); ++i) {
-        const int64_t s = sign > 0 ? i : states - 1 - i;
-        first[s] = row[sample.states[static_cast<size_t>(s)]];
-    }
-}
+ private:
+    static constexpr size_t kPad = 2;  ///< states at each end that never are
+
+    [[nodiscard]] int64_t state(int64_t s) const { return states_[static_cast<size_t>(s)]; }
+
+    const std::vector<int64_t>& states_;
+    int64_t sign_;
+    std::vector<double> last_, next_;
+    std::vector<double> skips_;  ///< 1 where a state may follow the one before the last one
+    std::vector<double> own_;    ///< the logarithms of the states' probabilities
+};
 
 /// Fills the sample's rows of log_alpha, `width` numbers each. Returns its loss.
 double run_forward(const Ctc& ctc, int64_t n, double* alpha, int64_t width) {
@@ -140,41 +167,61 @@ double run_forward(const Ctc& ctc, int64_t n, double* alpha, int64_t width) {
     const size_t states = sample.states.size();
     std::fill_n(alpha, width * ctc.log_probs.shape[0], kNever);
     if (sample.steps == 0) return states == 1 ? 0 : -kNever;
-    begin(sample, ctc.row(0, n), alpha, 1);
-    for (int64_t t = 1; t < sample.steps; ++t, alpha += width) advance(sample, ctc.row(t, n), alpha, alpha + width, 1);
-    return -log_sum(alpha[states - 1], states > 1 ? alpha[states - 2] : kNever, kNever);
+    Variables variables(sample, 1);
+    std::copy_n(variables.begin(ctc.row(0, n)), states, alpha);
+    for (int64_t t = 1; t < sample.steps; ++t) {
+        alpha += width;
+        std::copy_n(variables.advance(ctc.row(t, n)), states, alpha);
+    }
+    return -log_sum(alpha[states - 1], states > 1 ? alpha[states - 2] : kNever);
 }
 
-/// Adds the probabilities of both variables of a step to the classes: totals[c] becomes their sum divided by exp(most).
-double gather(const Sample& sample, const double* alpha, const double* beta, double* totals, int64_t classes) {
-    double most = kNever;
-    for (size_t s = 0; s < sample.states.size(); ++s) most = std::max(most, alpha[s] + beta[s]);
-    std::fill_n(totals, classes, 0.0);
-    if (most == kNever) return most;
-    for (size_t s = 0; s < sample.states.size(); ++s) totals[sample.states[s]] += std::exp(alpha[s] + beta[s] - most);
-    return most;
-}
+/// The probabilities of a sample's classes in one step.
+class ClassTotals {
+ public:
+    ClassTotals(const Sample& sample, int64_t classes)
+        : states_(sample.states), powers_(states_.size()), totals_(static_cast<size_t>(classes)) {}
+
+    /// Subtracts from each class what both variables of its states say, exp(alpha + beta + loss - row).
+    void subtract(const double* alpha, const double* beta, const double* row, double loss, double* to) {
+        double most = kNever;
+        for (size_t s = 0; s < states_.size(); ++s) {
+            powers_[s] = alpha[s] + beta[s];
+            most = std::max(most, powers_[s]);
+        }
+        if (most == kNever) return;
+        ctc_kernels().powers(powers_.data(), most, std::ssize(powers_), powers_.data());
+        for (size_t s = 0; s < states_.size(); ++s) totals_[static_cast<size_t>(states_[s])] += powers_[s];
+        for (const int64_t c : states_) {
+            double& total = totals_[static_cast<size_t>(c)];
+            if (total == 0) continue;
+            to[c] -= total * std::exp(most + loss - row[c]);
+            total = 0;
+        }
+    }
+
+ private:
+    const std::vector<int64_t>& states_;
+    std::vector<double> powers_, totals_;  ///< totals_ is 0 between two steps
+};
 
 /// Fills the sample's part of the gradient, which is 0 before.
 void run_backward(const Ctc& ctc, int64_t n, const double* alpha, int64_t width, double loss, double scale,
                   double* grad) {
     const Sample& sample = ctc.samples[static_cast<size_t>(n)];
-    std::vector<double> last(sample.states.size()), next(sample.states.size());
-    std::vector<double> totals(static_cast<size_t>(ctc.classes()));
+    Variables variables(sample, -1);
+    ClassTotals totals(sample, ctc.classes());
     for (int64_t t = sample.steps - 1; t >= 0; --t) {
         const double* row = ctc.row(t, n);
-        if (t == sample.steps - 1)
-            begin(sample, row, next.data(), -1);
-        else
-            advance(sample, row, last.data(), next.data(), -1);
-        const double most = gather(sample, alpha + t * width, next.data(), totals.data(), ctc.classes());
         double* to = grad + (t * ctc.count() + n) * ctc.classes();
-        for (int64_t c = 0; c < ctc.classes(); ++c) {
-            const double total = totals[static_cast<size_t>(c)];
-            const double share = total == 0 && loss != -kNever ? 0 : total * std::exp(most + loss - row[c]);
-            to[c] = (std::exp(row[c]) - share) * scale;
+        if (loss == -kNever) {
+            std::fill_n(to, ctc.classes(), std::nan(""));
+            continue;
         }
-        std::swap(last, next);
+        const double* beta = t == sample.steps - 1 ? variables.begin(row) : variables.advance(row);
+        ctc_kernels().powers(row, 0, ctc.classes(), to);
+        totals.subtract(alpha + t * width, beta, row, loss, to);
+        for (int64_t c = 0; c < ctc.classes(); ++c) to[c] *= scale;
     }
 }
 
