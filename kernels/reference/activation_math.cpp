@@ -14,9 +14,12 @@ constexpr double kSqrtHalf = 0.70710678118654752;
 constexpr double kSqrtTwoByPi = 0.79788456080286536;
 constexpr double kCubic = 0.044715;
 
+/// Below it the exponential overflows in float64, where a result is still a denormal number.
+constexpr double kExpLow = -700;
+
 double sigmoid(double x) {
-    const long double wide = x;  // the exponential overflows in float64 where the result is still a denormal number
-    return static_cast<double>(1.0L / (1.0L + std::exp(-wide)));
+    if (x >= kExpLow) return 1.0 / (1.0 + std::exp(-x));
+    return static_cast<double>(1.0L / (1.0L + std::exp(-static_cast<long double>(x))));
 }
 /// The same without an exponential that overflows.
 Inexact sigmoid(const Inexact& x) {
@@ -31,6 +34,7 @@ constexpr auto SigmoidBackward = [](auto g, auto y) { return g * y * (1.0 - y); 
 
 /// x / (1 + e^-x); NaN at -inf.
 constexpr auto Silu = [](double x) {
+    if (x >= kExpLow) return x / (1.0 + std::exp(-x));
     const long double wide = x;
     return static_cast<double>(wide / (1.0L + std::exp(-wide)));
 };
