@@ -20,7 +20,8 @@ struct TensorFigures {
 /// A host tensor, contiguous. `std` is that of a population, `norm` the square root of the sum of squares.
 [[nodiscard]] TensorFigures figures_of(const Tensor& host);
 
-/// The share of zeros among the elements of a host tensor, floating and not empty.
+/// The share of zeros among the elements of a host tensor, floating and not empty; of a large one, among those of a
+/// regular sample.
 [[nodiscard]] double share_of_zeros(const Tensor& host);
 
 }  // namespace diopi

@@ -1,15 +1,15 @@
 #include "check/figures.hpp"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include "check/testing.hpp"
 
 using namespace diopi;
 using namespace diopi::testing;
-
-namespace {}  // namespace
 
 TEST_CASE("figures count NaN and infinity, and describe the other elements", "[check][figures]") {
     for (const Dtype dtype : {Dtype::float16, Dtype::bfloat16, Dtype::float32, Dtype::float64}) {
@@ -40,4 +40,26 @@ TEST_CASE("a tensor without a finite element has no figures", "[check][figures]"
         CHECK(figures.norm == 0);
         CHECK(figures.rms() == 0);
     }
+}
+
+TEST_CASE("zeros of either sign are counted in every dtype and layout", "[check][figures]") {
+    for (const Dtype dtype : {Dtype::float16, Dtype::bfloat16, Dtype::float32, Dtype::float64}) {
+        INFO(name(dtype));
+        CHECK(share_of_zeros(rounded_to(dtype, {5}, {0, kNan, -0.0, kInf, 4})) == 0.4);
+        CHECK(share_of_zeros(rounded_to(dtype, {2}, {1e-7, -1})) == 0);
+    }
+    Tensor columns = oracle_of({2, 3}, {0, 0, 1, 1, 2, 2});
+    columns.shape = {2};
+    columns.strides = {3};
+    CHECK(share_of_zeros(columns) == 0.5);
+}
+
+TEST_CASE("of a large tensor the zeros of a sample are counted", "[check][figures]") {
+    const int64_t n = 3'000'000;
+    std::vector<double> numbers(static_cast<size_t>(n), 1.0);
+    CHECK(share_of_zeros(oracle_of({n}, numbers)) == 0);
+    std::fill(numbers.begin() + n / 2, numbers.end(), 0.0);
+    CHECK(share_of_zeros(oracle_of({n}, numbers)) == Approx(0.5).epsilon(0.02));
+    for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = i % 3 == 0 ? 0 : 1;
+    CHECK(share_of_zeros(oracle_of({n}, numbers)) == Approx(1.0 / 3).epsilon(0.02));
 }

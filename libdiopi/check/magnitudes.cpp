@@ -28,24 +28,22 @@ void change(const Tensor& tensor, Change&& changed) {
 
 }  // namespace
 
-void drop_signs(const Tensor& tensor) {
-    if (tensor.dtype == Dtype::float64) {
-        change<double>(tensor, [](double x) { return std::fabs(x); });
-    } else if (tensor.dtype == Dtype::complex128) {
+void take_magnitudes(const Tensor& tensor, Sign sign) {
+    if (sign == Sign::kKept) return;
+    if (tensor.dtype == Dtype::complex128) {
         change<std::complex<double>>(tensor, magnitude_of);
     } else if (tensor.dtype == Dtype::int64) {
         change<int64_t>(tensor, [](int64_t x) { return std::abs(std::max(x, -INT64_MAX)); });
+    } else if (tensor.dtype != Dtype::float64) {
+        return;
+    } else if (sign == Sign::kDroppedAndFinite) {
+        change<double>(tensor, [](double x) { return std::isinf(x) ? 0.0 : std::fabs(x); });
+    } else if (sign == Sign::kDroppedAndFlushed) {
+        constexpr double kLeast = std::numeric_limits<float>::min();
+        change<double>(tensor, [](double x) { return std::fabs(x) < kLeast ? 0.0 : std::fabs(x); });
+    } else {
+        change<double>(tensor, [](double x) { return std::fabs(x); });
     }
-}
-
-void drop_infinities(const Tensor& tensor) {
-    if (tensor.dtype != Dtype::float64) return;
-    change<double>(tensor, [](double x) { return x == std::numeric_limits<double>::infinity() ? 0.0 : x; });
-}
-
-void flush_denormals(const Tensor& tensor) {
-    if (tensor.dtype != Dtype::float64) return;
-    change<double>(tensor, [](double x) { return x < std::numeric_limits<float>::min() ? 0.0 : x; });
 }
 
 }  // namespace diopi

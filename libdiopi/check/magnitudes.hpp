@@ -5,11 +5,14 @@
 
 namespace diopi {
 
-/// Replaces numbers by their magnitudes.
-void drop_signs(const Tensor& tensor);
-/// An infinite term decides a sum; this leaves the other terms, which may overflow against it. For magnitudes.
-void drop_infinities(const Tensor& tensor);
-/// Numbers that are denormal in float32 become 0. For magnitudes.
-void flush_denormals(const Tensor& tensor);
+enum class Sign {
+    kKept,
+    kDropped,
+    kDroppedAndFinite,  ///< infinities become 0: such a term decides a sum, and the others may overflow against it
+    kDroppedAndFlushed  ///< denormals of float32 become 0
+};
+
+/// Replaces numbers by their magnitudes, unless the sign is kept. The magnitude of a complex number is always finite.
+void take_magnitudes(const Tensor& tensor, Sign sign);
 
 }  // namespace diopi

@@ -15,7 +15,6 @@
 #include "call/chain.hpp"
 #include "call/element_numbers.hpp"
 #include "call/tensors.hpp"
-#include "check/magnitudes.hpp"
 #include "core/convert.hpp"
 #include "core/format.hpp"
 #include "core/half.hpp"
@@ -186,15 +185,13 @@ Result<TensorPtr> Oracle::widened(const TensorPtr& tensor, Sign sign, bool share
     auto out = make_tensor(cpu_device(), {tensor->shape, wide_dtype(tensor->dtype), {}});
     if (!out.ok()) return out;
     widen(*tensor, **out);
-    if (sign != Sign::kKept) drop_signs(**out);
-    if (sign == Sign::kDroppedAndFinite) drop_infinities(**out);
-    if (sign == Sign::kDroppedAndFlushed) flush_denormals(**out);
+    take_magnitudes(**out, sign);
     if (cached && static_cast<int64_t>((*out)->nbytes()) <= kMostShared) widened_[tensor] = *out;
     return out;
 }
 
 /// Numbers of places keep their signs: a negative one counts from the end.
-Oracle::Sign Oracle::sign_of(const Arg& arg, const TensorPtr& tensor, Sign sign) {
+Sign Oracle::sign_of(const Arg& arg, const TensorPtr& tensor, Sign sign) {
     return arg.has_meaning && tensor != nullptr && is_integer(tensor->dtype) ? Sign::kKept : sign;
 }
 
@@ -402,7 +399,7 @@ Result<TensorPtr> Oracle::sum_of_terms(const Call& call, const OutputSpec& outpu
     auto sum = taken(*sums, output.place());
     if (sum.ok() && is_complex((*sum)->dtype)) sum = real_parts(**sum);
     // An input that keeps its signs can make negative sums.
-    if (sum.ok()) drop_signs(**sum);
+    if (sum.ok()) take_magnitudes(**sum, Sign::kDropped);
     return sum;
 }
 

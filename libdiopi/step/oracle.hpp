@@ -7,6 +7,7 @@
 
 #include "backend/backend.hpp"
 #include "call/arg_tensor.hpp"
+#include "check/magnitudes.hpp"
 #include "core/format.hpp"
 #include "infer/infer.hpp"
 
@@ -37,12 +38,6 @@ class Oracle {
     [[nodiscard]] Result<TensorPtr> magnitude_in_tf32(const Call& call, const OutputSpec& output, double roundoff);
 
  private:
-    enum class Sign {
-        kKept,
-        kDropped,
-        kDroppedAndFinite,  ///< infinities also become 0
-        kDroppedAndFlushed  ///< denormals of float32 also become 0
-    };
     [[nodiscard]] static Sign sign_of(const Arg& arg, const TensorPtr& tensor, Sign sign);
     [[nodiscard]] Result<TensorPtr> sum_of_terms(const Call& call, const OutputSpec& output, Sign sign);
     /// With `errors_in`, error bounds in this format instead of results.
