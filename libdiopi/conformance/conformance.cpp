@@ -179,6 +179,7 @@ class Conformance {
     Status run_items(const std::vector<size_t>& items) {
         auto [pool, options] = workers_of(options_);
         pool.needs = needs();
+        pool.may_reorder = options_.order.by == RunOrder::By::kCost;
         pool.is_enough = [this] { return options_.max_failures > 0 && failures_ >= options_.max_failures; };
         options.after_case = options_.after_case;
         options.save = options_.save;

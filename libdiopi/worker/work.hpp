@@ -55,6 +55,9 @@ struct PoolOptions {
     /// many workers, or half of these, and so on: in as many as can have what the item needs. Each of them has the
     /// threads of those that are gone, too. Null: no item does.
     std::function<int64_t(size_t item)> needs = {};
+    /// With `needs`, whether items may change their order. A worker keeps the memory of its largest item, so the large
+    /// ones are then left to one worker as long as there are small ones for the others.
+    bool may_reorder = false;
     /// With `needs`, whether an item ended because an equal share was too little all the same: it is done again with
     /// the last ones, alone, and that outcome is its only one. Null: never.
     std::function<bool(size_t item, const WorkOutcome& outcome)> needs_all = {};

@@ -51,6 +51,7 @@ void close_all(std::initializer_list<int*> descriptors) {
 }  // namespace
 
 Status Worker::start(const Work& work, const std::vector<std::unique_ptr<Worker>>& others, int64_t serial) {
+    held_bytes_ = 0;
     auto page = CrashPage::create();
     if (!page.ok()) return page.status();
     page_ = std::move(*page);
@@ -88,6 +89,7 @@ Status Worker::start(const Work& work, const std::vector<std::unique_ptr<Worker>
 
 void Worker::assign(size_t item) {
     item_ = item;
+    if (options_->needs) held_bytes_ = std::max(held_bytes_, options_->needs(item));
     const std::chrono::duration<double> limit(options_->timeout_s);
     deadline_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(limit);
     inbox_.clear();

@@ -32,6 +32,8 @@ class Worker {
     [[nodiscard]] bool running() const { return pids_.guardian > 0; }
     [[nodiscard]] bool busy() const { return item_.has_value(); }
     [[nodiscard]] size_t item() const { return *item_; }
+    /// The most bytes that an item of this process was said to need.
+    [[nodiscard]] int64_t held_bytes() const { return held_bytes_; }
     [[nodiscard]] Clock::time_point deadline() const { return deadline_; }
 
     void assign(size_t item);
@@ -90,6 +92,7 @@ class Worker {
     /// The socket is closed, but the process has not died yet.
     bool socket_closed_ = false;
     Clock::time_point deadline_;
+    int64_t held_bytes_ = 0;
     std::optional<Clock::time_point> leave_by_;  ///< set for a dismissed worker
 };
 

@@ -140,10 +140,22 @@ class Pool {
             if (!worker->running()) {
                 if (Status s = worker->start(work_, workers_, started_++); !s.ok()) return s;
             }
-            worker->assign(items_.front());
-            items_.pop_front();
+            const auto next = item_for(*worker);
+            worker->assign(*next);
+            items_.erase(next);
         }
         return {};
+    }
+
+    /// The first item, or, for a worker with less memory than another one has, the first that needs no more.
+    [[nodiscard]] std::deque<size_t>::iterator item_for(const Worker& worker) {
+        constexpr int64_t kSmall = int64_t{1} << 30;
+        const auto has_more = [&](const auto& other) { return other->held_bytes() > worker.held_bytes(); };
+        if (!options_.may_reorder || !options_.needs || std::ranges::none_of(workers_, has_more)) return items_.begin();
+        const int64_t room = std::max(worker.held_bytes(), kSmall);
+        const auto fits = [&](size_t item) { return options_.needs(item) <= room; };
+        const auto found = std::ranges::find_if(items_, fits);
+        return found == items_.end() ? items_.begin() : found;
     }
 
     Status wait() {

@@ -2,15 +2,18 @@
 
 #include <dirent.h>
 #include <omp.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <catch2/catch.hpp>
 #include <csignal>
 #include <cstdlib>
 #include <map>
+#include <new>
 #include <numeric>
 #include <set>
 #include <thread>
@@ -222,6 +225,48 @@ TEST_CASE("with a limit of the user's, a large item runs beside the others", "[r
         3, [](size_t) { return WorkAnswer{}; }, options);
     CHECK(ended[0].first == 0);
     CHECK(ended[0].second.memory_limit == memory_limit_of(options, 1));
+}
+
+TEST_CASE("one worker does the large items while the others have small ones", "[run][pool]") {
+    constexpr size_t kLarge = 3, kAll = 6;
+    PoolOptions options;
+    options.jobs = 2;
+    options.memory_limit = 0;
+    options.may_reorder = true;
+    options.needs = [](size_t item) { return item < kLarge ? int64_t{2} << 30 : 0; };
+    const auto shared =
+        ::mmap(nullptr, sizeof(std::atomic<size_t>), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    REQUIRE(shared != MAP_FAILED);
+    auto* large_ones = new (shared) std::atomic<size_t>(0);
+    // The first small item ends after the large ones, so nothing but the choice of the pool decides who does these.
+    const auto work = [&](size_t item) {
+        if (item < kLarge) ++*large_ones;
+        const Stopwatch watch;
+        while (large_ones->load() < kLarge && item >= kLarge && watch.seconds() < 20) std::this_thread::yield();
+        return WorkAnswer{};
+    };
+    const auto workers_of_large = [&] {
+        *large_ones = 0;
+        std::set<int64_t> workers;
+        for (const auto& [item, outcome] : outcomes_of(kAll, work, options)) {
+            if (item < kLarge) workers.insert(outcome.worker);
+        }
+        return workers.size();
+    };
+    CHECK(workers_of_large() == 1);
+    // With nothing else to do, no worker is idle.
+    options.needs = [](size_t) { return int64_t{2} << 30; };
+    std::set<int64_t> workers;
+    const auto meet = [&](size_t item) {
+        if (item < 2) ++*large_ones;
+        const Stopwatch watch;
+        while (large_ones->load() < 2 && watch.seconds() < 20) std::this_thread::yield();
+        return WorkAnswer{};
+    };
+    *large_ones = 0;
+    for (const auto& [item, outcome] : outcomes_of(2, meet, options)) workers.insert(outcome.worker);
+    CHECK(workers.size() == 2);
+    ::munmap(shared, sizeof(std::atomic<size_t>));
 }
 
 TEST_CASE("the serial number shows which items shared a process", "[run][pool]") {
