@@ -228,45 +228,40 @@ TEST_CASE("with a limit of the user's, a large item runs beside the others", "[r
 }
 
 TEST_CASE("one worker does the large items while the others have small ones", "[run][pool]") {
-    constexpr size_t kLarge = 3, kAll = 6;
-    PoolOptions options;
-    options.jobs = 2;
-    options.memory_limit = 0;
-    options.may_reorder = true;
-    options.needs = [](size_t item) { return item < kLarge ? int64_t{2} << 30 : 0; };
-    const auto shared =
-        ::mmap(nullptr, sizeof(std::atomic<size_t>), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    constexpr size_t kLarge = 3;
+    using Counter = std::atomic<size_t>;
+    void* shared = ::mmap(nullptr, sizeof(Counter), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     REQUIRE(shared != MAP_FAILED);
-    auto* large_ones = new (shared) std::atomic<size_t>(0);
-    // The first small item ends after the large ones, so nothing but the choice of the pool decides who does these.
-    const auto work = [&](size_t item) {
-        if (item < kLarge) ++*large_ones;
+    auto* large_ones = new (shared) Counter(0);
+    const auto wait_for = [=](size_t count) {
         const Stopwatch watch;
-        while (large_ones->load() < kLarge && item >= kLarge && watch.seconds() < 20) std::this_thread::yield();
-        return WorkAnswer{};
+        while (large_ones->load() < count && watch.seconds() < 20) std::this_thread::yield();
     };
-    const auto workers_of_large = [&] {
+    const auto workers_of_large = [&](size_t items, const Work& work) {
         *large_ones = 0;
+        PoolOptions options;
+        options.jobs = 2;
+        options.memory_limit = 0;
+        options.may_reorder = true;
+        options.needs = [](size_t item) { return item < kLarge ? int64_t{2} << 30 : 0; };
         std::set<int64_t> workers;
-        for (const auto& [item, outcome] : outcomes_of(kAll, work, options)) {
+        for (const auto& [item, outcome] : outcomes_of(items, work, options)) {
             if (item < kLarge) workers.insert(outcome.worker);
         }
         return workers.size();
     };
-    CHECK(workers_of_large() == 1);
+    // No small item ends before the large ones: nothing but the choice of the pool decides who does these.
+    CHECK(workers_of_large(2 * kLarge, [&](size_t item) {
+              item < kLarge ? void(++*large_ones) : wait_for(kLarge);
+              return WorkAnswer{};
+          }) == 1);
     // With nothing else to do, no worker is idle.
-    options.needs = [](size_t) { return int64_t{2} << 30; };
-    std::set<int64_t> workers;
-    const auto meet = [&](size_t item) {
-        if (item < 2) ++*large_ones;
-        const Stopwatch watch;
-        while (large_ones->load() < 2 && watch.seconds() < 20) std::this_thread::yield();
-        return WorkAnswer{};
-    };
-    *large_ones = 0;
-    for (const auto& [item, outcome] : outcomes_of(2, meet, options)) workers.insert(outcome.worker);
-    CHECK(workers.size() == 2);
-    ::munmap(shared, sizeof(std::atomic<size_t>));
+    CHECK(workers_of_large(2, [&](size_t) {
+              ++*large_ones;
+              wait_for(2);
+              return WorkAnswer{};
+          }) == 2);
+    ::munmap(shared, sizeof(Counter));
 }
 
 TEST_CASE("the serial number shows which items shared a process", "[run][pool]") {
