@@ -34,7 +34,7 @@ struct AddQuotient {
 struct AddQuotientInFloat {
     float factor;
     float operator()(float a, float b, float c) const {
-        // Only the scales are chosen: where b is, GCC divides once for either.
+        // Only the scales are chosen: GCC makes two divisions of a choice between two dividends.
         const bool is_small = std::fabs(b) < 0x1p-110F;
         const float up = is_small ? 0x1p48F : 1.0F, down = is_small ? 0x1p-48F : 1.0F;
         return std::fma(factor * (b * up) / c, down, a);

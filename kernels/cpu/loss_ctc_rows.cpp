@@ -25,9 +25,9 @@ struct Advance {
     const double *last, *near, *far, *skips, *own;
     double* next;
     HWY_INLINE void operator()(int64_t i, int64_t n) const {
-        const auto is_skipped = hn::Ne(load_up_to(skips + i, n), all<Double>(0));
-        const Double skipped = choose(is_skipped, load_up_to(far + i, n), all<Double>(-HUGE_VAL));
-        const Double sum = log_sum(load_up_to(last + i, n), load_up_to(near + i, n), skipped);
+        const auto may_skip = hn::Ne(load_up_to(skips + i, n), all<Double>(0));
+        const Double skipping = choose(may_skip, load_up_to(far + i, n), all<Double>(-HUGE_VAL));
+        const Double sum = log_sum(load_up_to(last + i, n), load_up_to(near + i, n), skipping);
         store_up_to(sum + load_up_to(own + i, n), next + i, n);
     }
 };

@@ -50,10 +50,9 @@ constexpr int64_t kOwnPlane = 1 << 17;
 
 /// Whether both images, dense in `layout`, are of one half type and have several planes of at most kOwnPlane elements.
 [[nodiscard]] inline bool has_own_planes(const View& from, const View& to, Layout layout, int64_t planes) {
-    const bool is_half = from.dtype == Dtype::float16 || from.dtype == Dtype::bfloat16;
     const bool is_dense = layout == Layout::channels_last || (from.is_contiguous() && to.is_contiguous());
     constexpr int64_t kSeveral = 8;
-    return is_half && from.dtype == to.dtype && is_dense && planes >= kSeveral &&
+    return is_half(from.dtype) && from.dtype == to.dtype && is_dense && planes >= kSeveral &&
            from.numel + to.numel <= planes * kOwnPlane;
 }
 

@@ -147,7 +147,8 @@ class Pool {
         return {};
     }
 
-    /// The first item, or, for a worker with less memory than another one has, the first that needs no more.
+    /// The first item; for a worker that holds less memory than another one, the first item that is small or needs no
+    /// more than the worker holds, if there is one.
     [[nodiscard]] std::deque<size_t>::iterator item_for(const Worker& worker) {
         constexpr int64_t kSmall = int64_t{1} << 30;
         const auto has_more = [&](const auto& other) { return other->held_bytes() > worker.held_bytes(); };
