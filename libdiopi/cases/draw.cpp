@@ -8,7 +8,6 @@
 #include "cases/fills.hpp"
 #include "core/normal.hpp"
 #include "core/strided.hpp"
-#include "runtime/device.hpp"
 
 namespace diopi {
 
@@ -92,8 +91,9 @@ Status fill_target(const FillTarget& target, uint64_t key, const CaseTensor& arg
     return {};
 }
 
-Result<TensorPtr> draw_dense(const CaseTensor& argument, const TensorSpec& spec, uint64_t key, int64_t first) {
-    auto tensor = make_tensor(cpu_device(), {spec.shape, spec.dtype, {}});
+Result<TensorPtr> draw_dense(const CaseTensor& argument, const TensorSpec& spec, uint64_t key, int64_t first,
+                             Device& memory) {
+    auto tensor = make_tensor(memory, {spec.shape, spec.dtype, {}});
     if (!tensor.ok()) return tensor;
     const FillTarget target{spec, component_of(spec.dtype), (*tensor)->numel(),
                             static_cast<std::byte*>((*tensor)->storage.memory.get())};
@@ -139,8 +139,8 @@ Result<int64_t> checked_extent(const TensorSpec& spec) {
     return storage_extent(spec.shape, spec.strides);
 }
 
-Result<TensorPtr> lay_out(const TensorPtr& dense, const Shape& strides) {
-    auto view = make_tensor(cpu_device(), {dense->shape, dense->dtype, strides});
+Result<TensorPtr> lay_out(const TensorPtr& dense, const Shape& strides, Device& memory) {
+    auto view = make_tensor(memory, {dense->shape, dense->dtype, strides});
     if (!view.ok()) return view;
     const TensorSpec spec{dense->shape, dense->dtype, strides};
     fill_poison({spec, component_of(spec.dtype), storage_extent(spec.shape, strides),
@@ -149,15 +149,16 @@ Result<TensorPtr> lay_out(const TensorPtr& dense, const Shape& strides) {
     return view;
 }
 
-Result<TensorPtr> draw_strided(const CaseTensor& argument, TensorSpec spec, uint64_t key, int64_t first) {
+Result<TensorPtr> draw_strided(const CaseTensor& argument, TensorSpec spec, uint64_t key, int64_t first,
+                               Device& memory) {
     if (!spec.strides.empty()) {
         if (auto extent = checked_extent(spec); !extent.ok()) return extent.error();
     } else if (argument.no_contiguous) {
         spec.strides = non_contiguous_strides(spec.shape);
     }
-    auto dense = draw_dense(argument, spec, key, first);
-    if (!dense.ok() || spec.strides.empty()) return dense;
-    return lay_out(*dense, spec.strides);
+    if (spec.strides.empty()) return draw_dense(argument, spec, key, first, memory);
+    auto dense = draw_dense(argument, spec, key, first, cpu_device());
+    return dense.ok() ? lay_out(*dense, spec.strides, memory) : dense;
 }
 
 /// Row-major indices of the elements that a CSR tensor stores.
@@ -181,7 +182,7 @@ Result<TensorPtr> draw_csr(const CaseTensor& argument, const TensorSpec& spec, u
     if (!(density >= 0.0 && density <= 1.0)) {
         return bad_input("the density " + std::to_string(density) + " is not in [0, 1]");
     }
-    auto dense = draw_dense(argument, spec, key, 0);
+    auto dense = draw_dense(argument, spec, key, 0, cpu_device());
     if (!dense.ok()) return dense;
     const int64_t rows = spec.shape[0];
     const int64_t columns = spec.shape[1];
@@ -214,13 +215,14 @@ Result<TensorPtr> draw_csr(const CaseTensor& argument, const TensorSpec& spec, u
     return tensor;
 }
 
-Result<TensorPtr> draw_one(const CaseTensor& argument, const TensorSpec& spec, uint64_t key, int64_t first) {
+Result<TensorPtr> draw_one(const CaseTensor& argument, const TensorSpec& spec, uint64_t key, int64_t first,
+                           Device& memory) {
     if (size_of(spec.dtype) == 0) return bad_input("the dtype is not one that a tensor can have");
     const std::optional<int64_t> count = checked_numel(spec.shape);
     if (!count || *count > INT64_MAX / 64) {
         return bad_input("a tensor of shape " + to_string(spec.shape) + " has no valid number of elements");
     }
-    return argument.sparse_csr ? draw_csr(argument, spec, key) : draw_strided(argument, spec, key, first);
+    return argument.sparse_csr ? draw_csr(argument, spec, key) : draw_strided(argument, spec, key, first, memory);
 }
 
 /// Finaliser of splitmix64 (Vigna): every input bit reaches every output bit.
@@ -239,13 +241,13 @@ uint64_t tensor_key(uint64_t case_key, std::string_view name, int64_t position) 
     return mix(mix(mix(case_key) ^ hash) ^ static_cast<uint64_t>(position));
 }
 
-Result<std::vector<TensorPtr>> draw(const CaseTensor& tensor, uint64_t case_key) {
+Result<std::vector<TensorPtr>> draw(const CaseTensor& tensor, uint64_t case_key, Device& memory) {
     std::vector<TensorPtr> drawn;
     if (tensor.absent) return drawn;
     int64_t first = 0;
     for (const TensorSpec& spec : tensor.specs) {
         const auto position = static_cast<int64_t>(drawn.size());
-        auto one = draw_one(tensor, spec, tensor_key(case_key, tensor.name, position), first);
+        auto one = draw_one(tensor, spec, tensor_key(case_key, tensor.name, position), first, memory);
         if (!one.ok()) {
             const std::string index = tensor.is_list ? std::string("[") + std::to_string(position) + "]" : "";
             return Error{one.error().code, "argument '" + tensor.name + "'" + index + ": " + one.error().message};

@@ -54,15 +54,18 @@
 
 #include "cases/case.hpp"
 #include "core/status.hpp"
+#include "runtime/device.hpp"
 
 namespace diopi {
 
 /// Key of the random numbers of one tensor: argument `name`, `position` in its list (0 for a single tensor).
 [[nodiscard]] uint64_t tensor_key(uint64_t case_key, std::string_view name, int64_t position);
 
-/// The tensors of an argument in host memory, one per spec; none for an absent argument. bad_input for a spec or a fill
+/// The tensors of an argument in host memory, one per spec; none for an absent argument. Those without a sparse layout
+/// are made by `memory`, whose memory the host can write. bad_input for a spec or a fill
 /// that cannot be drawn: negative strides, an empty range, a sym_mat that is not square, a CSR tensor of rank other
 /// than 2, a number of values that differs from the tensor's elements.
-[[nodiscard]] Result<std::vector<TensorPtr>> draw(const CaseTensor& tensor, uint64_t case_key);
+[[nodiscard]] Result<std::vector<TensorPtr>> draw(const CaseTensor& tensor, uint64_t case_key,
+                                                  Device& memory = cpu_device());
 
 }  // namespace diopi

@@ -1,5 +1,7 @@
 #include "check/compare.hpp"
 
+#include <algorithm>
+
 #include "check/diagnose.hpp"
 #include "check/judge.hpp"
 #include "check/oracle.hpp"
@@ -41,19 +43,21 @@ std::string mismatch_of_form(const Tensor& actual, const Tensor& expected, const
     return "";
 }
 
-void keep_figures(const Scan& figures, Deviation& deviation) {
+void keep_figures(const Scan& figures, Comparison& comparison) {
+    Deviation& deviation = comparison.deviation;
+    comparison.cosine_sums = figures.cosine_sums;
     deviation.max_abs = figures.max_abs;
     deviation.max_rel = figures.max_rel;
     deviation.max_ulp = figures.max_ulp;
     deviation.budget_used = figures.share;
-    deviation.cosine = figures.cosine();
+    deviation.cosine = figures.cosine_sums.cosine();
 }
 
 void compare_integers(const Tensor& actual, const Tensor& oracle, Comparison& comparison) {
     comparison.deviation.accuracy_class = 'A';
     if (equal_integers(actual, oracle)) return;
     const Diagnosis diagnosis = diagnose_integers(actual, oracle);
-    keep_figures(diagnosis.figures, comparison.deviation);
+    keep_figures(diagnosis.figures, comparison);
     explain(diagnosis, actual, oracle, comparison);
 }
 
@@ -74,7 +78,7 @@ void compare_floats(const Tensor& actual, const Tensor& oracle, const Bound& bou
         rule.sums = 1;
     }
     const Scan result = scan(operands, rule, on_mismatch);
-    keep_figures(result, comparison.deviation);
+    keep_figures(result, comparison);
     if (result.mismatches > 0 && on_mismatch == OnMismatch::kStop) {
         comparison.passed = false;
     } else if (result.mismatches > 0) {
@@ -105,6 +109,18 @@ Comparison compare(const Tensor& actual, const Tensor& expected, const TensorSpe
         compare_integers(values, oracle, comparison);
     }
     return comparison;
+}
+
+void join(Comparison& all, const Comparison& part) {
+    Deviation& deviation = all.deviation;
+    deviation.accuracy_class = part.deviation.accuracy_class;
+    deviation.numel += part.deviation.numel;
+    deviation.max_abs = std::max(deviation.max_abs, part.deviation.max_abs);
+    deviation.max_rel = std::max(deviation.max_rel, part.deviation.max_rel);
+    deviation.max_ulp = std::max(deviation.max_ulp, part.deviation.max_ulp);
+    deviation.budget_used = std::max(deviation.budget_used, part.deviation.budget_used);
+    all.cosine_sums += part.cosine_sums;
+    deviation.cosine = all.cosine_sums.cosine();
 }
 
 }  // namespace diopi

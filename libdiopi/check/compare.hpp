@@ -17,4 +17,7 @@ namespace diopi {
                                  const Bound& bound, const Tensor* magnitude,
                                  OnMismatch on_mismatch = OnMismatch::kExplain);
 
+/// Adds a passed comparison of one part of an output to that of its other parts; `all` is new before the first one.
+void join(Comparison& all, const Comparison& part);
+
 }  // namespace diopi

@@ -543,6 +543,41 @@ TEST_CASE("the figures of right outputs are the largest of their elements, where
     }
 }
 
+TEST_CASE("the comparisons of the parts of an output together have the figures of the whole") {
+    constexpr int64_t kRows = 5, kColumns = 700;
+    const std::vector<double> values = reals(kRows * kColumns);
+    Bound bound;
+    bound.accuracy = Accuracy::C;
+    bound.max_ulp = 3;
+    for (const int64_t worst : {3, 2000, 3499}) {
+        const Tensor actual = rounded_to(Dtype::float32, {kRows, kColumns}, values);
+        const Tensor oracle = oracle_of({kRows, kColumns}, values);
+        bump(actual, worst);
+        const Comparison whole = compare(actual, oracle, {actual.shape, Dtype::float32, {}}, bound, nullptr);
+        Comparison all;
+        for (int64_t row = 0; row < kRows; ++row) {
+            const auto part = [&](Tensor tensor) {
+                tensor.shape = {kColumns};
+                tensor.strides = {1};
+                tensor.offset = row * kColumns;
+                return tensor;
+            };
+            join(all, compare(part(actual), part(oracle), {{kColumns}, Dtype::float32, {}}, bound, nullptr));
+        }
+        REQUIRE(whole.passed);
+        CHECK(all.passed);
+        const Deviation &came = all.deviation, &wanted = whole.deviation;
+        CHECK(came.accuracy_class == wanted.accuracy_class);
+        CHECK(came.numel == wanted.numel);
+        CHECK(came.max_abs == wanted.max_abs);
+        CHECK(came.max_rel == wanted.max_rel);
+        CHECK(came.max_ulp == wanted.max_ulp);
+        CHECK(came.budget_used == wanted.budget_used);
+        CHECK(came.cosine == Approx(wanted.cosine).epsilon(1e-15));
+        CHECK(all.cosine_sums.dot == Approx(whole.cosine_sums.dot).epsilon(1e-12));
+    }
+}
+
 TEST_CASE("the legacy check allows its share of mismatches and no more") {
     const std::vector<double> values(1000, 1.0);
     const Tensor actual = rounded_to(Dtype::float32, {1000}, values);

@@ -190,11 +190,7 @@ Diagnosis diagnose_integers(const Tensor& actual, const Tensor& oracle) {
             figures.max_rel = std::max(figures.max_rel, j.rel_error);
             figures.max_ulp = std::max(figures.max_ulp, j.ulp_error);
             figures.share = std::max(figures.share, j.share);
-            const double a = value_of(words[i], actual.dtype);
-            const double e = value_of(expected, actual.dtype);
-            figures.dot += a * e;
-            figures.square_actual += a * a;
-            figures.square_expected += e * e;
+            figures.cosine_sums.add(value_of(words[i], actual.dtype), value_of(expected, actual.dtype));
         }
     });
     Diagnosis result = collector.finish();

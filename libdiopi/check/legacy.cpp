@@ -68,7 +68,7 @@ Comparison compare_legacy(const Tensor& actual, const Tensor& expected, const To
     deviation.max_rel = result.max_rel;
     deviation.max_ulp = result.max_ulp;
     deviation.budget_used = result.share;
-    deviation.cosine = result.cosine();
+    deviation.cosine = result.cosine_sums.cosine();
     if (result.mismatches == 0) return comparison;
     explain(diagnose(operands, rule), values, oracle, comparison);
     const double allowed = tolerance.mismatch_ratio * static_cast<double>(actual.numel());

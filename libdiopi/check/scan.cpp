@@ -129,9 +129,7 @@ void add_sweep(const Figures<Lanes, Bits>& figures, Scan& total) {
     total.max_ulp = std::max(total.max_ulp, largest_of(figures.max_ulp));
     total.share = std::max(total.share, largest_of(figures.share));
     total.warnings += sum_of(figures.warned);
-    total.dot += sum_of(figures.dot);
-    total.square_actual += sum_of(figures.square_actual);
-    total.square_expected += sum_of(figures.square_expected);
+    total.cosine_sums += {sum_of(figures.dot), sum_of(figures.square_actual), sum_of(figures.square_expected)};
 }
 
 /// A vector of elements, and what they may differ by.
@@ -245,9 +243,7 @@ void add_judged(const Block& block, const Rule& rule, Scan& total) {
         total.max_rel = std::max(total.max_rel, j.rel_error);
         total.max_ulp = std::max(total.max_ulp, j.ulp_error);
         total.share = std::max(total.share, j.share);
-        total.dot += a * e;
-        total.square_actual += a * a;
-        total.square_expected += e * e;
+        total.cosine_sums.add(a, e);
     }
 }
 
@@ -270,7 +266,14 @@ void load_block(const Operands& operands, int64_t begin, bool with_sums, Block& 
     std::fill(block.actual.begin() + block.count, block.actual.begin() + whole, 0.0);
 }
 
-double Scan::cosine() const {
+CosineSums& CosineSums::operator+=(const CosineSums& other) {
+    dot += other.dot;
+    square_actual += other.square_actual;
+    square_expected += other.square_expected;
+    return *this;
+}
+
+double CosineSums::cosine() const {
     if (square_actual == 0 || square_expected == 0) return square_actual == square_expected ? 1 : 0;
     const double cosine = dot / (std::sqrt(square_actual) * std::sqrt(square_expected));
     // Squares of float64 may overflow; an unknown cosine must not look like an error.

@@ -43,10 +43,7 @@ struct Scan {
     int64_t warnings = 0;
     double max_abs = 0, max_rel = 0, max_ulp = 0;
     double share = 0;  ///< largest share of the allowed error
-    double dot = 0, square_actual = 0, square_expected = 0;
-
-    /// Cosine of the angle between both sides; 1 when both are zero, 0 when one is.
-    [[nodiscard]] double cosine() const;
+    CosineSums cosine_sums;
 };
 
 /// kStop: no figures of the blocks behind the first mismatch.

@@ -41,7 +41,8 @@ void CaseWorker::prepare() {
     options_.cases.baseline = [this](const Case& c) { return baselines_->find(c); };
 }
 
-WorkAnswer CaseWorker::work(const Case& c) {
+WorkAnswer CaseWorker::work(const Case& c, size_t most_kept) {
+    trim_worker(most_kept);
     if (!baselines_) prepare();
     CaseOptions cases = options_.cases;
     FailureSaver saver(options_.save, c, cases);
@@ -50,7 +51,6 @@ WorkAnswer CaseWorker::work(const Case& c) {
     }
     const CallerState state = CallerState::now();
     CaseResult result = run_safely(c, cases);
-    trim_worker();
     const bool is_as_before = CallerState::now().changes_since(state).empty() || state.restore();
     if (options_.after_case) result.notes = options_.after_case(c);
     saver.name_files(result);

@@ -1,6 +1,8 @@
 /// A case in a worker process: the worker's part, and the parent's conversion of the outcome.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -28,8 +30,8 @@ class CaseWorker {
  public:
     explicit CaseWorker(CaseWorkerOptions options) : options_(std::move(options)) {}
 
-    /// Runs the case, in the worker.
-    [[nodiscard]] WorkAnswer work(const Case& c);
+    /// Runs the case, in the worker, which keeps at most so many bytes of memory freed by the cases before.
+    [[nodiscard]] WorkAnswer work(const Case& c, size_t most_kept = SIZE_MAX);
     /// Saves the bundles of a case whose own worker died, in the worker. Answers with their names.
     [[nodiscard]] WorkAnswer save(const Case& c, const Unsaved& unsaved);
     /// The case's result, in the parent; also if the worker died.

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <ranges>
 #include <set>
 
 #include "conformance/cost.hpp"
@@ -24,8 +25,10 @@ namespace {
 constexpr size_t kMostRepeated = 32;
 constexpr double kMostRepeating_s = 60;
 
-/// A case needs this multiple of its tensors' bytes: log_softmax 1.2, with the error bounds of its results.
-constexpr double kRoomToWork = 1.25;
+/// A case needs this multiple of its tensors' bytes: log_softmax 1, products 2, with the sums of magnitudes.
+constexpr double kRoomToWork = 2;
+/// A worker may keep as many bytes of freed memory whatever the cases need.
+constexpr int64_t kAlwaysKept = int64_t{512} << 20;
 
 /// The items of a run: the cases, and then the bundles still to be saved for cases whose workers died.
 class Conformance {
@@ -170,10 +173,10 @@ class Conformance {
     /// Why the tensors of the case fit into no worker's memory; nullopt where they may.
     std::optional<std::string> too_large(size_t item) {
         if (most_memory_ == 0) return std::nullopt;
-        needed_[item] = memory_of(work_to_do(cases_[item]), *options_.cases.backend, options_.cases.checks);
+        needed_[item] = work_to_do(cases_[item]).largest.most();
         if (needed_[item] <= most_memory_) return std::nullopt;
         return "its tensors need " + memory_text(needed_[item]) + " of memory at one time, and a worker may take " +
-               memory_text(most_memory_) + "; try a machine with more, --memory-limit, or --checks none";
+               memory_text(most_memory_) + "; try a machine with more, or --memory-limit";
     }
 
     Status run_items(const std::vector<size_t>& items) {
@@ -190,8 +193,10 @@ class Conformance {
             followed_.resize(static_cast<size_t>(std::max(pool.jobs, 1)));
         }
         CaseWorker worker(std::move(options));
+        const std::vector<int64_t> kept = kept_memory(items);
         const auto work = [&](size_t item) {
-            return item < cases_.size() ? worker.work(cases_[item]) : save_unsaved(item - cases_.size(), worker);
+            if (item >= cases_.size()) return save_unsaved(item - cases_.size(), worker);
+            return worker.work(cases_[item], static_cast<size_t>(kept[item]));
         };
         const auto done = [&](size_t item, const WorkOutcome& outcome, std::vector<size_t>& more) {
             if (item < cases_.size()) {
@@ -227,6 +232,17 @@ class Conformance {
             const int64_t bytes = item < cases_.size() ? needed_[item] : 0;
             return static_cast<int64_t>(kRoomToWork * static_cast<double>(bytes));
         };
+    }
+
+    /// The most freed memory with which a worker may begin each case: that which this case or a later one may need.
+    [[nodiscard]] std::vector<int64_t> kept_memory(const std::vector<size_t>& items) const {
+        std::vector<int64_t> kept(cases_.size());
+        int64_t most = kAlwaysKept;
+        for (const size_t item : items | std::views::reverse) {
+            most = std::max(most, needs()(item));
+            kept[item] = most;
+        }
+        return kept;
     }
 
     [[nodiscard]] bool saves() const { return !options_.save.folder.empty(); }

@@ -9,6 +9,7 @@
 #include "core/convert.hpp"
 #include "infer/infer.hpp"
 #include "infer/work.hpp"
+#include "step/slices.hpp"
 
 namespace diopi {
 
@@ -71,16 +72,24 @@ class Estimate {
 
     void note_bytes(const Call& call, const std::vector<OutputSpec>& outputs) {
         StepBytes bytes;
+        const bool has_slices = SlicedCall::create(call, outputs).has_value();
         for_each_tensor(call, [&](const Place& place, const TensorPtr& tensor) {
             if (!place.is_read()) return;
-            (place.is_written() ? bytes.changed : bytes.read) += bytes_of(*tensor);
-            if (place.is_written()) bytes.expected += wide_bytes_of(tensor->shape, tensor->dtype);
+            const int64_t wide = wide_bytes_of(tensor->shape, tensor->dtype);
+            if (place.is_written()) {
+                bytes.changed += bytes_of(*tensor);
+                bytes.expected += wide;
+                return;
+            }
+            bytes.read += bytes_of(*tensor);
+            const bool is_wide = wide_dtype(tensor->dtype) == tensor->dtype && tensor->is_contiguous();
+            if (!is_wide && !has_slices) bytes.widened += wide;
         });
         for (const OutputSpec& output : outputs) {
             bytes.made += numel(output.spec.shape) * static_cast<int64_t>(size_of(output.spec.dtype));
             bytes.expected += wide_bytes_of(output.spec.shape, output.spec.dtype);
         }
-        if (bytes.sum() > work_.largest.sum()) work_.largest = bytes;
+        if (bytes.most() > work_.largest.most()) work_.largest = bytes;
     }
 
     void count_results(const Call& call, const std::vector<OutputSpec>& outputs) {
@@ -148,14 +157,6 @@ constexpr Rates kSapphireRapids = {15e3, 8.1e3, 5.2, 5.4, 20.7, 11.3, 0.11};
 }  // namespace
 
 CaseWork work_of(const Case& c, const Backend& backend) { return Estimate(c, backend).count(); }
-
-int64_t memory_of(const CaseWork& work, const Backend& backend, const Checks& checks) {
-    const StepBytes& bytes = work.largest;
-    if (!backend.device().is_host()) return bytes.sum();
-    const int64_t copies = checks.guard == Guard::kNone ? 1 : 2;
-    const int64_t runs = checks.poison || checks.repeat ? 2 : 1;
-    return copies * bytes.read + (1 + runs) * bytes.changed + runs * bytes.made + bytes.expected;
-}
 
 int64_t cost_of(const Case& c, const Backend& backend) {
     const CaseWork work = work_of(c, backend);

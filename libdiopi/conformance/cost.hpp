@@ -1,6 +1,7 @@
 /// The estimated time and memory of a case, for the order of a run and the partition into shards.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -10,18 +11,20 @@
 
 #include "backend/backend.hpp"
 #include "cases/case.hpp"
-#include "step/checks.hpp"
 
 namespace diopi {
 
-/// Bytes of the tensors that a step has at one time.
+/// Bytes of the tensors of a step.
 struct StepBytes {
     int64_t read = 0;      ///< const inputs
     int64_t changed = 0;   ///< in-out arguments
     int64_t made = 0;      ///< results
+    int64_t widened = 0;   ///< the reference's copies of const inputs, unless it computes in slices
     int64_t expected = 0;  ///< the reference's results, in-out arguments included
 
-    [[nodiscard]] int64_t sum() const { return read + changed + made + expected; }
+    /// The most at one time: while the reference computes, or after the call, which works on copies of in-out
+    /// arguments. The results of a second call take the place of the expected ones.
+    [[nodiscard]] int64_t most() const { return read + changed + expected + std::max(widened, changed + made); }
 };
 
 /// The work of a case, over all of its steps; zero steps if nothing can run.
@@ -32,16 +35,11 @@ struct CaseWork {
     int64_t functions = 0;      ///< those of them computed by exp, log and similar functions: accuracy classes C and E
     int64_t converted = 0;      ///< drawn or expected elements that are float16 or bfloat16
     int64_t multiply_adds = 0;  ///< in functions that sum: elements of the result times terms of each
-    StepBytes largest;          ///< those of the step that has most
+    StepBytes largest;          ///< those of the step that has most: the least host memory that the case needs
 };
 
 /// The work computed from shapes alone, without memory. Steps that `backend` does not implement count as nothing.
 [[nodiscard]] CaseWork work_of(const Case& c, const Backend& backend);
-
-/// The least bytes of host memory that a case needs: those of its largest step, with const inputs twice where a check
-/// puts a copy between guards, and with the results of two runs where a check compares them. Memory of a device other
-/// than the host does not count.
-[[nodiscard]] int64_t memory_of(const CaseWork& work, const Backend& backend, const Checks& checks);
 
 /// Cost of a case that is settled without running it: skipped, or not implemented.
 inline constexpr int64_t kCostOfNothing = 1;

@@ -76,7 +76,7 @@ void replay_step(const Bundle& bundle, const Step& step, const ReplayOptions& op
     rules.adaptor = options.adaptor;
     rules.interceptors = options.interceptors;
     BundleExpectations expectations(bundle);
-    const Status placed = with_placement(rules, layout_rule(bundle), [&](Placement& placement) {
+    const Status placed = with_placement(rules, layout_rule(bundle), Inputs::kShared, [&](Placement& placement) {
         StepRun(rules, expectations, placement).run(step, result);
     });
     if (!placed.ok()) refuse_step(result, placed.error());

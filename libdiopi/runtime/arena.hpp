@@ -52,8 +52,9 @@ class Arena {
 
 /// From now on cpu_device() takes blocks of 1 MiB and more from an arena.
 void keep_freed_blocks();
-/// Gives back the kept pages that a worker should not hold from one case to the next.
-void trim_freed_blocks();
+/// Gives back kept pages until at most so many bytes are left, and no more than a worker should hold from one case to
+/// the next.
+void trim_freed_blocks(size_t most);
 /// Gives back all kept pages; false where there are none.
 bool give_back_freed_blocks();
 

@@ -66,11 +66,11 @@ class CpuDevice final : public Device {
 
     bool give_back_blocks() { return arena_.give_back(); }
     void keep_blocks() { keeps_blocks_ = true; }
-    void trim_blocks() {
+    void trim_blocks(size_t most) {
         rlimit limit = {};
         getrlimit(RLIMIT_DATA, &limit);
         const double share = kKeptShare * static_cast<double>(limit.rlim_cur);
-        arena_.trim(limit.rlim_cur == RLIM_INFINITY ? kMostKept : static_cast<size_t>(share));
+        arena_.trim(std::min(most, limit.rlim_cur == RLIM_INFINITY ? kMostKept : static_cast<size_t>(share)));
     }
 
     Result<std::shared_ptr<void>> from_arena(size_t nbytes) {
@@ -132,7 +132,7 @@ void keep_freed_blocks() {
 #endif
 }
 
-void trim_freed_blocks() { the_cpu().trim_blocks(); }
+void trim_freed_blocks(size_t most) { the_cpu().trim_blocks(most); }
 
 bool give_back_freed_blocks() { return the_cpu().give_back_blocks(); }
 

@@ -184,6 +184,11 @@ void GuardedDevice::name_block(const void* memory, std::string name) {
     found->second.name = std::move(name);
 }
 
+bool GuardedDevice::has_block(const void* memory) const {
+    const std::scoped_lock lock(register_->mutex);
+    return register_->blocks.contains(static_cast<std::byte*>(const_cast<void*>(memory)));
+}
+
 void GuardedDevice::set_read_only(const void* memory, bool is_read_only) {
     if (guard_ != Guard::kPages || memory == nullptr) return;
     const PagedBlock* entry = paged_block(static_cast<const std::byte*>(memory));

@@ -29,6 +29,8 @@ class GuardedDevice final : public DeviceDecorator {
 
     /// The name of the block that starts at `memory`, for messages; "workspace" where none is given.
     void name_block(const void* memory, std::string name);
+    /// Whether one of the live blocks, which have guards, starts at `memory`.
+    [[nodiscard]] bool has_block(const void* memory) const;
     /// Whether the block that starts at `memory` may only be read, where blocks lie between protected pages: a write
     /// then ends the process.
     void set_read_only(const void* memory, bool is_read_only);

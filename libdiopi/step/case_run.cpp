@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
 
 #include "core/stopwatch.hpp"
 #include "step/bad_call.hpp"
@@ -41,7 +42,7 @@ void skip_step(StepResult& result, const std::string& reason) {
 }
 
 StepResult run_step(const Case& c, CaseSteps& steps, const StepRules& rules, Placement& placement, StepRun& runner,
-                    const std::string& name) {
+                    const std::string& name, bool is_last) {
     StepResult result;
     result.step = name;
     result.function = c.op;
@@ -59,7 +60,7 @@ StepResult run_step(const Case& c, CaseSteps& steps, const StepRules& rules, Pla
         refuse_step(result, step.error());
         return result;
     }
-    if (name == steps.names().back()) steps.release_inputs();
+    if (is_last) steps.end_plans();
     result.function = step->function;
     result.symbol = step->call.row->function;
     if (rules.backend->implements(*step->call.row)) {
@@ -120,22 +121,56 @@ bool has_exact_sums(const Case& c) {
     return std::ranges::any_of(c.tensors, is_exact) && std::ranges::none_of(c.tensors, rounds);
 }
 
-CaseResult run_steps(const Case& c, const CaseOptions& options, CaseResult result) {
-    auto steps = steps_of(c, options);
-    if (!steps.ok()) return refused(std::move(result), steps.error());
+/// Runs the case's steps that have no result yet. It ends early, and returns true, behind a step that changed an input
+/// which the calls share with the oracle.
+Result<bool> run_next_steps(const Case& c, const CaseOptions& options, Inputs inputs, CaseResult& result) {
     const StepRules rules = rules_for(c, options);
-    const Status placed = with_placement(rules, layout_rule(c), [&](Placement& placement) {
+    Status planned;
+    bool has_lost_inputs = false;
+    const Status placed = with_placement(rules, layout_rule(c), inputs, [&](Placement& placement) {
+        auto steps = steps_of(c, options, placement.input_memory());
+        planned = steps.status();
+        if (!planned.ok()) return;
         StepRun runner(rules, **steps, placement);
-        for (const std::string& name : (*steps)->names()) {
+        std::vector<std::string> names = (*steps)->names();
+        std::erase_if(names, [&](const std::string& name) {
             const bool is_wanted =
                 options.steps.empty() || std::ranges::find(options.steps, name) != options.steps.end();
-            if (!is_wanted || (c.bad && name != c.bad->step)) continue;
-            result.steps.push_back(run_step(c, **steps, rules, placement, runner, name));
+            const bool has_run = std::ranges::find(result.steps, name, &StepResult::step) != result.steps.end();
+            return !is_wanted || has_run || (c.bad && name != c.bad->step);
+        });
+        for (auto name = names.begin(); name != names.end() && !has_lost_inputs; ++name) {
+            const bool is_last = std::next(name) == names.end();
+            result.steps.push_back(run_step(c, **steps, rules, placement, runner, *name, is_last));
             placement.release_inputs();
             placement.context().release();
+            has_lost_inputs = placement.has_lost_inputs();
         }
     });
-    if (!placed.ok()) return refused(std::move(result), placed.error());
+    if (!planned.ok() || !placed.ok()) return (planned.ok() ? placed : planned).error();
+    return has_lost_inputs;
+}
+
+/// Judges a step that changed its inputs again, on copies of them, and then the steps that follow. The change is
+/// reported even if it does not happen again.
+void repeat_last_step(const Case& c, const CaseOptions& options, CaseResult& result) {
+    const auto at = static_cast<std::ptrdiff_t>(result.steps.size()) - 1;
+    StepResult first = std::move(result.steps.back());
+    result.steps.pop_back();
+    const auto repeated = run_next_steps(c, options, Inputs::kCopied, result);
+    if (!repeated.ok()) {
+        result.steps.insert(result.steps.begin() + at, std::move(first));
+    } else if (severity(result.steps[static_cast<size_t>(at)].verdict) < severity(first.verdict)) {
+        result.steps[static_cast<size_t>(at)] = std::move(first);
+    }
+}
+
+CaseResult run_steps(const Case& c, const CaseOptions& options, CaseResult result) {
+    // A recording has each call once, so no step of it is repeated.
+    const Inputs inputs = options.first_run == nullptr ? Inputs::kShared : Inputs::kCopied;
+    const auto has_lost_inputs = run_next_steps(c, options, inputs, result);
+    if (!has_lost_inputs.ok()) return refused(std::move(result), has_lost_inputs.error());
+    if (*has_lost_inputs) repeat_last_step(c, options, result);
     finish(result);
     if (result.steps.empty()) {
         result.verdict = Verdict::kSkipped;
@@ -164,7 +199,7 @@ LayoutRule layout_rule(const Case& c) {
     };
 }
 
-Result<std::unique_ptr<CaseSteps>> steps_of(const Case& c, const CaseOptions& options) {
+Result<std::unique_ptr<CaseSteps>> steps_of(const Case& c, const CaseOptions& options, Device& memory) {
     const CaseBaseline* baseline = nullptr;
     const bool narrows = options.adaptor != nullptr && options.adaptor->rules().narrows();
     if (options.baseline && !narrows) {
@@ -172,7 +207,7 @@ Result<std::unique_ptr<CaseSteps>> steps_of(const Case& c, const CaseOptions& op
         if (!found.ok()) return found.error();
         baseline = *found;
     }
-    return CaseSteps::create(c, options.seed, baseline);
+    return CaseSteps::create(c, options.seed, baseline, memory);
 }
 
 StepRules rules_for(const Case& c, const CaseOptions& options) {

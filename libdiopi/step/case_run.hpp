@@ -46,8 +46,9 @@ struct CaseOptions {
 /// The layouts of the case's tensors under its layout options; empty without any. Refers to `c`.
 [[nodiscard]] LayoutRule layout_rule(const Case& c);
 
-/// The case's steps, with its stored baseline if there is one. Refers to both of them.
-[[nodiscard]] Result<std::unique_ptr<CaseSteps>> steps_of(const Case& c, const CaseOptions& options);
+/// The case's steps, with its stored baseline if there is one. Refers to both of them, and to the memory of the inputs.
+[[nodiscard]] Result<std::unique_ptr<CaseSteps>> steps_of(const Case& c, const CaseOptions& options,
+                                                          Device& memory = cpu_device());
 
 /// The rules for judging the case's steps. Refers to both.
 [[nodiscard]] StepRules rules_for(const Case& c, const CaseOptions& options);

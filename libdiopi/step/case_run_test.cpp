@@ -4,12 +4,14 @@
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <cmath>
+#include <functional>
 #include <memory>
 #include <set>
 #include <thread>
 #include <vector>
 
 #include "backend/faulty_testing.hpp"
+#include "cases/draw.hpp"
 #include "cases/plan.hpp"
 #include "cases/testing.hpp"
 #include "runtime/device_decorator.hpp"
@@ -29,8 +31,11 @@ class Faulty {
         CaseOptions options;
         options.backend = &faulty_.backend();
         options.checks = checks;
+        options.on_failure = on_failure;
         return run_case(c, options);
     }
+
+    std::function<void(const Case&, const FailedStep&)> on_failure;
 
  private:
     testing::FaultyBackend faulty_;
@@ -99,6 +104,14 @@ void count_the_calls(const Pair& p) {
     static float calls = 0;
     p.out[3] += ++calls * 1e-6f;
 }
+void write_one_input(const Pair& p) {
+    static int calls = 0;
+    if (++calls == 1) const_cast<float*>(p.in)[2] += 1;
+}
+void change_from_the_second_call_on(const Pair& p) {
+    static int calls = 0;
+    if (++calls > 1) p.out[3] += 0.5f;
+}
 void keep_memory(const Pair&) {
     static std::vector<std::unique_ptr<char[]>> kept;
     kept.push_back(std::make_unique<char[]>(200));
@@ -115,6 +128,18 @@ void free_many_pieces() {
     for (auto& piece : pieces) {
         if (piece != nullptr) kept.push_back(std::move(piece));
     }
+}
+
+int64_t g_slip = -1;  ///< the place of a wrong element; -1: none
+
+diopiError_t log_softmax_backward_with_a_slip(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
+                                              diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t output,
+                                              int64_t dim) {
+    const AnyFunction right = (*find_backend("cpu"))->function(*find_row("diopiLogSoftmaxBackward"));
+    const diopiError_t error =
+        reinterpret_cast<decltype(&log_softmax_backward_with_a_slip)>(right)(ctx, grad_input, grad_output, output, dim);
+    if (g_slip >= 0) grad_input->data_as<float>()[g_slip] += 0.5f;
+    return error;
 }
 
 int g_slow_calls = 0;
@@ -489,6 +514,79 @@ TEST_CASE("a fault around a call is found by the check for it") {
     CHECK(Faulty("diopiRelu", testing::any_function(relu_and<keep_memory>))
               .run(positive, *Checks::parse({"none"}))
               .verdict == Verdict::kPassed);
+}
+
+TEST_CASE("a step whose call changes an input is judged on the right inputs, and so are the steps behind it") {
+    Case c = relu_case();
+    c.inplace = true;
+    Faulty faulty("diopiRelu", testing::any_function(relu_that_writes_its_input));
+    std::vector<float> first_inputs;
+    faulty.on_failure = [&](const Case&, const FailedStep& failed) {
+        first_inputs.push_back(failed.step.call.tensor_at(ArgPlace(1))->data_as<float>()[0]);
+    };
+    const CaseResult seen = faulty.run(c);
+    REQUIRE(seen.steps.size() == 2);
+    CHECK(seen.steps[0].kind == FailureKind::kInputModified);
+    CHECK(seen.steps[1].step == "inplace");
+    CHECK(seen.steps[1].verdict == Verdict::kPassed);
+    const auto drawn = draw(c.tensors[0], c.key(0));
+    REQUIRE(drawn.ok());
+    CHECK(first_inputs == std::vector<float>{drawn->front()->data_as<float>()[0]});
+}
+
+TEST_CASE("a change of an input that happens once is found") {
+    const CaseResult seen = Faulty("diopiRelu", testing::any_function(relu_and<write_one_input>)).run(relu_case());
+    CHECK(seen.kind == FailureKind::kInputModified);
+    CHECK(seen.steps.size() == 1);
+}
+
+TEST_CASE("a failure behind the comparison of large values has the expected values all the same") {
+    const int64_t rows = 3000, columns = 3000;
+    const Case large = make_case("relu", {case_tensor("input", {rows, columns})});
+    Faulty faulty("diopiRelu", testing::any_function(relu_and<change_from_the_second_call_on>));
+    int64_t failures = 0, expected_numbers = 0;
+    faulty.on_failure = [&](const Case&, const FailedStep& failed) {
+        ++failures;
+        for (const ArgTensor& value : failed.expected) expected_numbers += value.tensor->numel();
+    };
+    const CaseResult seen = faulty.run(large, *Checks::parse({"repeat"}));
+    CHECK(seen.kind == FailureKind::kNotRepeatable);
+    CHECK(failures == 1);
+    CHECK(expected_numbers == rows * columns);
+    REQUIRE(seen.steps.at(0).deviations.size() == 1);
+    CHECK(seen.steps[0].deviations[0].numel == rows * columns);
+}
+
+TEST_CASE("a large call is compared in parts, and a wrong element of any part is found at its place") {
+    const Shape shape = {2, 5, 1000, 1000};
+    Case c = make_case("log_softmax", {case_tensor("input", shape)});
+    c.params = {{"dim", Param{int64_t{1}}}};
+    c.backward = true;
+    CaseOptions options;
+    testing::FaultyBackend faulty(
+        {{"diopiLogSoftmaxBackward", testing::any_function(log_softmax_backward_with_a_slip)}});
+    options.backend = &faulty.backend();
+    options.checks = *Checks::parse({"none"});
+    options.steps = {"backward"};
+    for (const int64_t slip : {int64_t{-1}, int64_t{4'321'000}, numel(shape) - 1}) {
+        g_slip = slip;
+        const CaseResult seen = run_case(c, options);
+        REQUIRE(seen.steps.size() == 1);
+        REQUIRE(seen.steps[0].deviations.size() == 1);
+        const Deviation& deviation = seen.steps[0].deviations[0];
+        CHECK(deviation.numel == numel(shape));
+        CHECK(deviation.max_ulp > 0);
+        CHECK(deviation.cosine > 0.999);
+        CHECK(deviation.mismatches == (slip < 0 ? 0 : 1));
+        if (slip < 0) {
+            CHECK(seen.verdict == Verdict::kPassed);
+            CHECK(deviation.budget_used <= 1);
+        } else {
+            CHECK(seen.verdict == Verdict::kFailed);
+            CHECK(deviation.worst_index ==
+                  Shape{slip / 5'000'000, slip / 1'000'000 % 5, slip / 1000 % 1000, slip % 1000});
+        }
+    }
 }
 
 TEST_CASE("a leak of a small call is found even if the machine delays the call") {

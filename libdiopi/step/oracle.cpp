@@ -28,8 +28,9 @@ namespace diopi {
 
 namespace {
 
-/// Larger widened inputs are not kept for the other steps of a case: they would be most of a large case's memory.
-constexpr int64_t kMostShared = int64_t{64} << 20;
+/// Larger widened inputs are not kept for the other steps of a case: they would be most of a large case's memory. Calls
+/// on tensors of that size have slices if they can.
+constexpr int64_t kMostShared = kSlicedElements * 8;
 
 bool takes_tensors(const Call& call) {
     for (size_t i = 0; i < call.args.size(); ++i) {
@@ -227,8 +228,7 @@ Format coarsest_format(const Call& call) {
 
 Result<std::vector<ArgTensor>> Oracle::evaluate(const Call& call, const std::vector<OutputSpec>& outputs, Sign sign,
                                                 std::optional<Format> errors_in) {
-    // Tensors of that size would not be kept for other steps.
-    const auto sliced = SlicedCall::create(call, outputs, kMostShared / 8);
+    const auto sliced = SlicedCall::create(call, outputs);
     if (!sliced) return evaluate_at_once(call, outputs, sign, errors_in);
     std::vector<ArgTensor> all;
     for (int64_t slice = 0; slice < sliced->slices(); ++slice) {
@@ -384,6 +384,12 @@ Result<TensorPtr> Oracle::error_bounds(const Call& call, const std::vector<Outpu
         known_errors_ = KnownErrors{call, working, std::move(*errors)};
     }
     return taken(known_errors_->bounds, place);
+}
+
+Result<TensorPtr> Oracle::error_bounds(const SlicedCall& parts, int64_t slice, ArgPlace place, Dtype working) {
+    auto errors = evaluate_at_once(parts.call(slice), parts.outputs(slice), Sign::kKept, format_of(working));
+    widened_.clear();
+    return errors.ok() ? taken(*errors, place) : errors.error();
 }
 
 bool Oracle::KnownErrors::are_of(const Call& other, Dtype other_working) const {

@@ -10,6 +10,7 @@
 #include "check/magnitudes.hpp"
 #include "core/format.hpp"
 #include "infer/infer.hpp"
+#include "step/slices.hpp"
 
 namespace diopi {
 
@@ -31,6 +32,10 @@ class Oracle {
     /// overflow. Not implemented for functions that the reference computes in another way.
     [[nodiscard]] Result<TensorPtr> error_bounds(const Call& call, const std::vector<OutputSpec>& outputs,
                                                  ArgPlace place, Dtype working);
+    /// Those of one slice of the call.
+    [[nodiscard]] Result<TensorPtr> error_bounds(const SlicedCall& parts, int64_t slice, ArgPlace place, Dtype working);
+    /// Frees those of the last call.
+    void release_bounds() { known_errors_.reset(); }
 
     /// S of a product whose factors have fewer bits, as in TF32, which changes denormals most: `roundoff` times S is at
     /// least the sum of all terms with a denormal factor. NaN where an infinite term may have become NaN beside a

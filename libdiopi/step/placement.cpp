@@ -108,13 +108,23 @@ Result<uint64_t> Placement::checksum_of(const Tensor& tensor) {
     return checksum.value();
 }
 
+bool Placement::may_share() const {
+    const bool are_safe = guards_ == nullptr || watch_inputs_;
+    return sharing_ == Inputs::kShared && are_safe && !layout_ && context_->device->is_host();
+}
+
+Device& Placement::input_memory() const { return may_share() ? *context_->device : cpu_device(); }
+
 Result<TensorPtr> Placement::input(const TensorPtr& host, const Place& place) {
     if (host == nullptr) return host;
     const auto [known, is_new] = inputs_.try_emplace(host.get());
     Input& input = known->second;
     if (!is_new) return input.placed;
     input = {host, host, place.name(), 0};
-    if (guards_ != nullptr || layout_ || !context_->device->is_host()) {
+    const bool is_guarded = guards_ == nullptr || guards_->has_block(host->storage.memory.get());
+    if (may_share() && is_guarded) {
+        name_memory(*host, input.name);
+    } else {
         auto copy = inout(*host, place);
         if (!copy.ok()) {
             inputs_.erase(known);
@@ -188,8 +198,16 @@ Failure Placement::check_input(const TensorPtr& host) {
     if (!now.ok()) return failure_of(now.error());
     if (*now == found->second.checksum) return {};
     const std::string name = found->second.name;
+    has_lost_inputs_ = has_lost_inputs_ || found->second.placed == host;
     inputs_.erase(found);
     return {FailureKind::kInputModified, "input " + name + " was modified"};
+}
+
+void Placement::release_inputs() {
+    for (const auto& [host, input] : inputs_) {
+        if (input.placed == input.host) name_memory(*input.host, input.name + " of another step");
+    }
+    inputs_.clear();
 }
 
 void Placement::set_read_only(bool is_read_only) {

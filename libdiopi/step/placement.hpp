@@ -1,4 +1,5 @@
-/// Places the tensors of a case on a device: inputs are copied, outputs get memory with a visible pattern.
+/// Places the tensors of a case on a device: inputs are copied unless the device can read them where they are, outputs
+/// get memory with a visible pattern.
 #pragma once
 
 #include <functional>
@@ -43,19 +44,29 @@ using LayoutRule = std::function<Layout(const Place&, const TensorSpec&)>;
 /// Whether there are gaps between the elements, and not such large ones.
 [[nodiscard]] bool has_gaps(const Tensor& tensor);
 
+/// Whether a call gets const inputs that were made in Placement::input_memory() as they are, or copies of them.
+enum class Inputs { kShared, kCopied };
+
 /// Places the tensors of one case on the context's device. Const inputs are placed once and shared by the calls of a
 /// step.
 class Placement {
  public:
-    /// With `guards`, which must then be the context's device, every tensor gets memory of its own between guards;
-    /// without them const inputs that the host can read are shared. Watched inputs are hashed.
-    Placement(Context& context, GuardedDevice* guards, bool watch_inputs, LayoutRule layout = {})
-        : context_(&context), guards_(guards), watch_inputs_(watch_inputs), layout_(std::move(layout)) {}
+    /// With `guards`, which must then be the context's device, every tensor lies between guards; only inputs that are
+    /// watched may be shared then. Without them all const inputs that the host can read may. Watched inputs are hashed.
+    Placement(Context& context, GuardedDevice* guards, bool watch_inputs, LayoutRule layout = {},
+              Inputs inputs = Inputs::kShared)
+        : context_(&context),
+          guards_(guards),
+          watch_inputs_(watch_inputs),
+          layout_(std::move(layout)),
+          sharing_(inputs) {}
 
     /// Another one, with memory of its own for const inputs.
-    [[nodiscard]] Placement fresh() const { return {*context_, guards_, watch_inputs_, layout_}; }
+    [[nodiscard]] Placement fresh() const { return {*context_, guards_, watch_inputs_, layout_, Inputs::kCopied}; }
 
-    /// A const input. The parts of a CSR tensor keep their layouts.
+    /// The memory in which inputs are best made.
+    [[nodiscard]] Device& input_memory() const;
+    /// A const input, shared or copied. The parts of a CSR tensor keep their layouts.
     [[nodiscard]] Result<TensorPtr> input(const TensorPtr& host, const Place& place);
     /// A copy that the call may change.
     [[nodiscard]] Result<TensorPtr> inout(const Tensor& host, const Place& place);
@@ -63,6 +74,8 @@ class Placement {
     [[nodiscard]] Result<TensorPtr> output(const TensorSpec& spec, const Place& place, Poison poison);
     /// Whether a watched input is unchanged. A changed one is placed again for the next call.
     [[nodiscard]] Failure check_input(const TensorPtr& host);
+    /// Whether check_input found a change of an input that was shared: its values are lost.
+    [[nodiscard]] bool has_lost_inputs() const { return has_lost_inputs_; }
     /// The writes past the edges of any tensor; see GuardedDevice::damage.
     [[nodiscard]] Result<std::vector<std::string>> damage();
     /// The first of them, as a failure.
@@ -71,7 +84,7 @@ class Placement {
     /// process.
     void set_read_only(bool is_read_only);
     /// Releases the const inputs, which the next step may not need.
-    void release_inputs() { inputs_.clear(); }
+    void release_inputs();
     [[nodiscard]] Context& context() const { return *context_; }
 
  private:
@@ -80,6 +93,8 @@ class Placement {
         std::string name;
         uint64_t checksum = 0;
     };
+    /// Whether calls can get const inputs as they are, if these are in the right memory.
+    [[nodiscard]] bool may_share() const;
     /// A tensor in the layout that the rule gives.
     [[nodiscard]] Result<TensorPtr> made(const TensorSpec& spec, const Place& place) const;
     void name_memory(const Tensor& tensor, const std::string& name);
@@ -95,6 +110,8 @@ class Placement {
     GuardedDevice* guards_;
     bool watch_inputs_;
     LayoutRule layout_;
+    Inputs sharing_;
+    bool has_lost_inputs_ = false;
     std::unordered_map<const Tensor*, Input> inputs_;
 };
 

@@ -60,6 +60,43 @@ TEST_CASE("a CSR input is copied to the device with its parts") {
     }
 }
 
+TEST_CASE("a const input that was made for the device is shared, and known to be lost when a call changes it") {
+    for (const Guard guard : {Guard::kNone, Guard::kZones, Guard::kPages}) {
+        GuardedDevice guarded(cpu_device(), guard);
+        GuardedDevice* guards = guard == Guard::kNone ? nullptr : &guarded;
+        Context context(guarded);
+        Placement placement(context, guards, true);
+        const auto drawn = draw(testing::case_tensor("input", {12, 9}), 7, placement.input_memory());
+        REQUIRE(drawn.ok());
+        const TensorPtr& host = drawn->front();
+        const auto placed = placement.input(host, input_of_spmm());
+        REQUIRE(placed.ok());
+        CHECK(*placed == host);
+        CHECK(placement.check_input(host).ok());
+        Placement fresh = placement.fresh();
+        const auto copy = fresh.input(host, input_of_spmm());
+        REQUIRE(copy.ok());
+        check_same(context, **copy, *host);
+        if (guard != Guard::kNone) {
+            host->data_as<float>()[host->numel()] = 1;
+            CHECK_THAT(placement.damage()->at(0), Catch::Contains(" past the end of input, "));
+        }
+        (*copy)->data_as<float>()[0] += 1;
+        CHECK_FALSE(fresh.check_input(host).ok());
+        CHECK_FALSE(fresh.has_lost_inputs());
+        CHECK_FALSE(placement.has_lost_inputs());
+        host->data_as<float>()[0] += 1;
+        CHECK(placement.check_input(host).reason == "input input was modified");
+        CHECK(placement.has_lost_inputs());
+        // Nothing would find that an input between guards is changed.
+        CHECK((&Placement(context, guards, false).input_memory() == &cpu_device()) == (guards != nullptr));
+    }
+    AsyncDevice far;
+    GuardedDevice guarded(far, Guard::kZones);
+    Context context(guarded);
+    CHECK(&Placement(context, &guarded, true).input_memory() == &cpu_device());
+}
+
 TEST_CASE("a tensor is copied whole to the device if the rule never gives the same place twice") {
     AsyncDevice far;
     GuardedDevice guarded(far, Guard::kZones);

@@ -1,11 +1,12 @@
 #include "step/slices.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "call/tensors.hpp"
+#include "core/strided.hpp"
 #include "runtime/device.hpp"
 
 namespace diopi {
@@ -14,17 +15,29 @@ namespace {
 
 /// Elements of a slice: its tensors of float64 take half a megabyte each.
 constexpr int64_t kSlice = int64_t{1} << 16;
+/// Neighbours that a slice has at least, where its rows are longer: whole cache lines of the narrowest dtype.
+constexpr int64_t kLeastInner = 64;
 
-/// Whether the row's functions work on each element alone. Softmax is an activation, too, along a dim.
-bool is_elementwise(const Row& row) {
-    const bool is_family = row.family == Family::elementwise || row.family == Family::activation;
-    return is_family && row.find("dim") < 0 && row.law.output < 0;
+/// Whether the functions of the row work along a dim.
+bool has_rows(const Row& row) { return row.family == Family::activation && row.find("dim") >= 0; }
+
+/// The dim along which the call works, counted from the first one; nullopt for one that the shape lacks.
+std::optional<size_t> dim_of(const Call& call, const Shape& shape) {
+    const auto rank = static_cast<int64_t>(shape.size());
+    const int64_t given = call.integer("dim"), dim = given < 0 ? given + rank : given;
+    return dim >= 0 && dim < rank ? std::optional(static_cast<size_t>(dim)) : std::nullopt;
+}
+
+/// Whether they work on each element alone, or on each row of elements along their dim, as softmax does.
+bool has_slices(const Row& row) {
+    const bool is_elementwise = row.family == Family::elementwise && row.find("dim") < 0;
+    return (is_elementwise || row.family == Family::activation) && row.law.output < 0;
 }
 
 }  // namespace
 
 std::optional<SlicedCall> SlicedCall::create(const Call& call, const std::vector<OutputSpec>& outputs, int64_t least) {
-    if (!is_elementwise(*call.row)) return std::nullopt;
+    if (!has_slices(*call.row)) return std::nullopt;
     const Shape* shape = nullptr;
     bool is_plain = true;
     const auto look = [&](const Shape& each) {
@@ -42,32 +55,57 @@ std::optional<SlicedCall> SlicedCall::create(const Call& call, const std::vector
         look(output.spec.shape);
     }
     if (!is_plain || shape == nullptr || numel(*shape) <= least) return std::nullopt;
+    if (has_rows(*call.row) && !dim_of(call, *shape)) return std::nullopt;
     return SlicedCall(call, outputs, *shape);
 }
 
-int64_t SlicedCall::slices() const { return (elements_ + kSlice - 1) / kSlice; }
+SlicedCall::SlicedCall(const Call& call, const std::vector<OutputSpec>& outputs, const Shape& shape)
+    : call_(&call), outputs_(&outputs), shape_(shape), inner_(numel(shape)) {
+    if (has_rows(*call.row)) {
+        const ShapeView sizes(shape);
+        const size_t d = *dim_of(call, shape);
+        outer_ = numel(sizes.first(d));
+        row_ = sizes[d];
+        inner_ = numel(sizes.subspan(d + 1));
+    }
+    inner_step_ = std::clamp(kSlice / row_, std::min(kLeastInner, inner_), inner_);
+    outer_step_ = std::clamp<int64_t>(kSlice / (row_ * inner_), 1, outer_);
+}
 
-int64_t SlicedCall::size(int64_t slice) const { return std::min(kSlice, elements_ - slice * kSlice); }
+SlicedCall::Range SlicedCall::range(int64_t slice) const {
+    const int64_t outer = slice / inner_slices() * outer_step_, inner = slice % inner_slices() * inner_step_;
+    return {outer, inner, {std::min(outer_step_, outer_ - outer), row_, std::min(inner_step_, inner_ - inner)}};
+}
+
+Tensor SlicedCall::part(int64_t slice, const Tensor& whole) const {
+    const Range range = this->range(slice);
+    Tensor view = whole;
+    view.shape = range.shape;
+    view.strides = {row_ * inner_, inner_, 1};
+    view.offset += range.outer * row_ * inner_ + range.inner;
+    return view;
+}
 
 Call SlicedCall::call(int64_t slice) const {
     Call part = *call_;
     for_each_tensor(part, [&](const Place& place, TensorPtr& tensor) {
-        if (!place.is_read()) return;
-        const bool is_one = tensor->numel() == 1;
-        if (is_one && tensor->rank() == 0) return;
-        auto view = std::make_shared<Tensor>(*tensor);
-        view->shape = {is_one ? 1 : size(slice)};
-        view->strides = {1};
-        if (!is_one) view->offset += slice * kSlice;
-        tensor = std::move(view);
+        if (!place.is_read() || tensor->rank() == 0) return;
+        if (tensor->numel() > 1) {
+            tensor = std::make_shared<Tensor>(this->part(slice, *tensor));
+            return;
+        }
+        auto one = std::make_shared<Tensor>(*tensor);
+        one->shape = one->strides = {1};
+        tensor = std::move(one);
     });
+    if (has_rows(*part.row)) part["dim"] = int64_t{1};
     return part;
 }
 
 std::vector<OutputSpec> SlicedCall::outputs(int64_t slice) const {
     std::vector<OutputSpec> parts = *outputs_;
     for (OutputSpec& part : parts) {
-        part.spec.shape = {size(slice)};
+        part.spec.shape = range(slice).shape;
         part.spec.strides = {};
     }
     return parts;
@@ -82,8 +120,7 @@ Status SlicedCall::store(int64_t slice, const std::vector<ArgTensor>& results, s
             if (!made.ok()) return made.status();
             all.push_back({results[i].arg, *made, results[i].position});
         }
-        auto* to = all[i].tensor->data_as<std::byte>();
-        std::memcpy(to + slice * kSlice * static_cast<int64_t>(size_of(part.dtype)), part.data(), part.nbytes());
+        copy_strided(part, this->part(slice, *all[i].tensor));
     }
     return {};
 }

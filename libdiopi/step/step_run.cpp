@@ -9,14 +9,15 @@
 
 namespace diopi {
 
-Status with_placement(const StepRules& rules, LayoutRule layout, const std::function<void(Placement&)>& use) {
+Status with_placement(const StepRules& rules, LayoutRule layout, Inputs inputs,
+                      const std::function<void(Placement&)>& use) {
     GuardedDevice device(rules.backend->device(), rules.checks.guard, rules.addresses);
     auto stream = device.create_stream();
     if (!stream.ok()) return stream.error();
     {
         const bool guarded = rules.checks.guard != Guard::kNone;
         Context context(device, *stream);
-        Placement placement(context, guarded ? &device : nullptr, rules.checks.inputs, std::move(layout));
+        Placement placement(context, guarded ? &device : nullptr, rules.checks.inputs, std::move(layout), inputs);
         use(placement);
     }
     return device.destroy_stream(*stream);
@@ -62,8 +63,15 @@ void StepRun::run(const Step& step, StepResult& result) {
     }
     StepUnderTest test{step, **computed, *expected};
     check(test, findings);
-    if (findings.has_failed() && rules_.on_failure) rules_.on_failure({step, *expected, test.actual, result});
+    report_failure(test, result);
     note_idle();
+}
+
+void StepRun::report_failure(const StepUnderTest& test, const StepResult& result) {
+    if (result.verdict != Verdict::kFailed || !rules_.on_failure || placement_.has_lost_inputs()) return;
+    if (!test.has_dropped_expected) return rules_.on_failure({test.step, test.expected, test.actual, result});
+    const auto again = expectations_.expected(test.computed);
+    rules_.on_failure({test.step, again.ok() ? *again : test.expected, test.actual, result});
 }
 
 Result<const Step*> StepRun::computed_for(const Step& step) {
@@ -75,7 +83,7 @@ Result<const Step*> StepRun::computed_for(const Step& step) {
 }
 
 void StepRun::check_error(const Step& step, const Step& computed, const Error& wanted, Findings& findings) {
-    const std::vector<ArgTensor> no_values;
+    std::vector<ArgTensor> no_values;
     StepUnderTest test{step, computed, no_values};
     auto attempt = attempts_.first(step);
     if (!attempt.ok()) return findings.fail(attempt.error());

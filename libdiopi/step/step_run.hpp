@@ -15,7 +15,8 @@ namespace diopi {
 
 /// Calls use(placement) with a stream and a context of its own on the backend's device, with guards if the checks need
 /// them.
-Status with_placement(const StepRules& rules, LayoutRule layout, const std::function<void(Placement&)>& use);
+Status with_placement(const StepRules& rules, LayoutRule layout, Inputs inputs,
+                      const std::function<void(Placement&)>& use);
 
 /// The verdict is not implemented, or failed, depending on the error; `result` keeps its first failure.
 void refuse_step(StepResult& result, const Error& error);
@@ -41,6 +42,8 @@ class StepRun {
     void check(StepUnderTest& test, Findings& findings);
     void check_second(StepUnderTest& test, std::optional<Attempt>& second, Findings& findings);
     [[nodiscard]] Status after_attempt(StepUnderTest& test, Attempt& attempt, Findings& findings);
+    /// Passes a failed step to the rules' on_failure, unless it is judged again.
+    void report_failure(const StepUnderTest& test, const StepResult& result);
 
     const StepRules& rules_;
     Expectations& expectations_;

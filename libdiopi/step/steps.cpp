@@ -22,9 +22,10 @@ namespace diopi {
 namespace {
 
 /// The expected value in the output's own dtype, like a framework passes it to the backward function.
-Result<TensorPtr> rounded(const TensorPtr& wide, Dtype dtype) {
-    if (wide->dtype == dtype && wide->is_contiguous()) return wide;
-    auto out = make_tensor(cpu_device(), {wide->shape, dtype, {}});
+Result<TensorPtr> rounded(const TensorPtr& wide, Dtype dtype, Device& memory) {
+    const bool is_in_place = wide->dtype == dtype && wide->is_contiguous() && &memory == &cpu_device();
+    if (is_in_place) return wide;
+    auto out = make_tensor(memory, {wide->shape, dtype, {}});
     if (out.ok()) narrow(*wide, **out);
     return out;
 }
@@ -118,6 +119,11 @@ TensorPtr if_known(const Result<TensorPtr>& computed) {
     return nullptr;
 }
 
+/// In which a plain computation of the output works.
+Dtype working_dtype(const Step& step, const OutputSpec& output) {
+    return step.precision_of(output) == Dtype::float64 ? Dtype::float64 : Dtype::float32;
+}
+
 }  // namespace
 
 TensorPtr Expectations::magnitude(const Step& step, const OutputSpec& output, Oracle::Terms terms) {
@@ -125,8 +131,13 @@ TensorPtr Expectations::magnitude(const Step& step, const OutputSpec& output, Or
 }
 
 TensorPtr Expectations::error_bounds(const Step& step, const OutputSpec& output) {
-    const Dtype working = step.precision_of(output) == Dtype::float64 ? Dtype::float64 : Dtype::float32;
+    const Dtype working = working_dtype(step, output);
     return if_known(oracle_.error_bounds(step.call_of_reference(), step.outputs, output.place(), working));
+}
+
+TensorPtr Expectations::error_bounds(const Step& step, const OutputSpec& output, const SlicedCall& parts,
+                                     int64_t slice) {
+    return if_known(oracle_.error_bounds(parts, slice, output.place(), working_dtype(step, output)));
 }
 
 TensorPtr Expectations::magnitude_in_tf32(const Step& step, const OutputSpec& output, double roundoff) {
@@ -138,8 +149,9 @@ std::string function_of(const std::string& op, std::string_view step) {
     return step == "backward" ? op + "_backward" : op;
 }
 
-Result<std::unique_ptr<CaseSteps>> CaseSteps::create(const Case& c, uint64_t seed, const CaseBaseline* baseline) {
-    std::unique_ptr<CaseSteps> steps(new CaseSteps(c, seed, baseline));
+Result<std::unique_ptr<CaseSteps>> CaseSteps::create(const Case& c, uint64_t seed, const CaseBaseline* baseline,
+                                                     Device& memory) {
+    std::unique_ptr<CaseSteps> steps(new CaseSteps(c, seed, baseline, memory));
     auto rows = rows_for(c);
     if (!rows.ok()) return rows.error();
     steps->rows_ = *rows;
@@ -171,7 +183,7 @@ Status CaseSteps::take_inputs(uint64_t seed) {
             tensors_.emplace_back(tensor.name, std::vector(other->second));
             continue;
         }
-        auto drawn = draw(tensor, case_->key(seed));
+        auto drawn = draw(tensor, case_->key(seed), *memory_);
         if (!drawn.ok()) return drawn.error();
         tensors_.emplace_back(tensor.name, std::move(*drawn));
     }
@@ -255,6 +267,11 @@ void CaseSteps::lend_generators(Call& call) {
     }
 }
 
+void CaseSteps::end_plans() {
+    tensors_.clear();
+    plans_more_ = false;
+}
+
 Result<Step> CaseSteps::plan(const std::string& name) {
     if (case_->recorded != nullptr) return plan_forward(*rows_.forward, name);
     if (name == "backward") return plan_backward();
@@ -299,7 +316,7 @@ Result<TensorPtr> CaseSteps::incoming_gradient(const IncomingGradient& incoming,
     const bool as_varied = case_->varied && std::ranges::find(kGradientFills, varied) != std::end(kGradientFills);
     if (as_varied) gradient.fill = {varied};
     if (!incoming.flows) gradient.fill = {Fill::kZeros};
-    auto drawn = draw(gradient, case_->key(seed_));
+    auto drawn = draw(gradient, case_->key(seed_), *memory_);
     if (!drawn.ok()) return drawn.error();
     return drawn->front();
 }
@@ -334,7 +351,7 @@ Result<Step> CaseSteps::plan_backward() {
         if (rows_.saving->args()[output.arg].is_opaque) continue;
         const ArgTensor* value = find(*saved, output.place());
         if (value == nullptr) return internal_error("the oracle has no output for a saved tensor");
-        auto tensor = rounded(value->tensor, output.spec.dtype);
+        auto tensor = rounded(value->tensor, output.spec.dtype, *memory_);
         if (!tensor.ok()) return tensor.error();
         forward->call.set_tensor(output.place(), *tensor);
         if (forward->other_call) forward->other_call->set_tensor(output.place(), *tensor);
@@ -413,7 +430,7 @@ Result<std::vector<ArgTensor>> CaseSteps::expected(const Step& step) {
     }
     auto computed = oracle_.run(step.call_of_reference(), step.outputs);
     if (!computed.ok()) return computed;
-    if (!case_->random && step.name == "forward") {
+    if (!case_->random && step.name == "forward" && plans_more_) {
         forward_ = *computed;
         forward_outputs_ = step.outputs;
         forward_dtypes_ = tensor_dtypes(step.call);

@@ -9,6 +9,7 @@
 
 #include "baseline/baseline.hpp"
 #include "cases/bind.hpp"
+#include "runtime/device.hpp"
 #include "runtime/generator.hpp"
 #include "step/oracle.hpp"
 
@@ -56,7 +57,12 @@ class Expectations {
     [[nodiscard]] TensorPtr magnitude(const Step& step, const OutputSpec& output, Oracle::Terms terms);
     /// Bounds of the output's errors; null where the reference cannot tell.
     [[nodiscard]] TensorPtr error_bounds(const Step& step, const OutputSpec& output);
+    /// Those of one slice of the step's call.
+    [[nodiscard]] TensorPtr error_bounds(const Step& step, const OutputSpec& output, const SlicedCall& parts,
+                                         int64_t slice);
     [[nodiscard]] TensorPtr magnitude_in_tf32(const Step& step, const OutputSpec& output, double roundoff);
+    /// Frees the error bounds that are kept for other outputs of the last step.
+    void release_bounds() { oracle_.release_bounds(); }
 
  protected:
     Oracle oracle_;
@@ -65,21 +71,23 @@ class Expectations {
 /// Plans the steps of one case and gives their expected values, from a baseline or from the oracle.
 class CaseSteps final : public Expectations {
  public:
-    /// Draws the inputs, or takes those in `baseline`; `baseline` may be null.
+    /// Draws the inputs, or takes those in `baseline`; `baseline` may be null. Inputs of all steps are made by `memory`
+    /// (Placement::input_memory), which outlives the steps.
     [[nodiscard]] static Result<std::unique_ptr<CaseSteps>> create(const Case& c, uint64_t seed,
-                                                                   const CaseBaseline* baseline);
+                                                                   const CaseBaseline* baseline,
+                                                                   Device& memory = cpu_device());
 
     /// "forward", then "inplace" and "backward" if the case has them; the step of a recorded call.
     [[nodiscard]] std::vector<std::string> names() const;
     [[nodiscard]] Result<Step> plan(const std::string& name);
     [[nodiscard]] Result<std::vector<ArgTensor>> expected(const Step& step) override;
     [[nodiscard]] const CaseTensors& tensors() const { return tensors_; }
-    /// No other step will be planned: only those inputs stay alive that a planned step has.
-    void release_inputs() { tensors_.clear(); }
+    /// No other step will be planned: only those inputs stay alive that a planned step has, and no expected values.
+    void end_plans();
 
  private:
-    CaseSteps(const Case& c, uint64_t seed, const CaseBaseline* baseline)
-        : case_(&c), seed_(seed), baseline_(baseline), generator_{c.key(seed), 0} {}
+    CaseSteps(const Case& c, uint64_t seed, const CaseBaseline* baseline, Device& memory)
+        : case_(&c), seed_(seed), baseline_(baseline), memory_(&memory), generator_{c.key(seed), 0} {}
     Status take_inputs(uint64_t seed);
     /// Replaces inputs that the baseline stores, and checks the others against its checksums.
     Status take_stored_inputs();
@@ -101,10 +109,12 @@ class CaseSteps final : public Expectations {
     std::optional<Case> other_case_;  ///< with Case::other_params
     uint64_t seed_;
     const CaseBaseline* baseline_;
+    Device* memory_;
     Generator generator_;
     std::vector<std::unique_ptr<Generator>> listed_generators_;
     CaseRows rows_;
     CaseTensors tensors_;
+    bool plans_more_ = true;
     /// The forward call's expected outputs, which the in-place step shares.
     std::optional<std::vector<ArgTensor>> forward_;
     std::vector<OutputSpec> forward_outputs_;

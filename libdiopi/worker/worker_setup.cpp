@@ -29,6 +29,6 @@ void set_up_worker() {
     omp_set_num_threads(g_threads);
 }
 
-void trim_worker() { trim_freed_blocks(); }
+void trim_worker(size_t most_kept) { trim_freed_blocks(most_kept); }
 
 }  // namespace diopi

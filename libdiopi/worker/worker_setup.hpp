@@ -1,6 +1,8 @@
 /// Set-up of a process that runs many calls.
 #pragma once
 
+#include <cstddef>
+
 namespace diopi {
 
 /// Keeps freed memory in the process: otherwise the kernel provides every large tensor page by page.
@@ -12,7 +14,8 @@ void set_up_worker();
 /// One at first.
 void set_threads_of_worker(int threads);
 
-/// After a worker's item: gives back the memory that an item of usual size does not need.
-void trim_worker();
+/// Between two items of a worker: gives back freed memory until at most so many bytes are left, and at least that
+/// which an item of usual size does not need.
+void trim_worker(size_t most_kept);
 
 }  // namespace diopi

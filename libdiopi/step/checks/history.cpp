@@ -516,9 +516,7 @@ class HistoryCheck final : public StepCheck {
 }  // namespace
 
 std::unique_ptr<StepCheck> step_check::history(const CheckSetup& setup) {
-    // Without guards the tensors may be those that the expected values come from.
-    const bool is_wanted = setup.rules.checks.history && setup.rules.checks.guard != Guard::kNone;
-    return is_wanted ? std::make_unique<HistoryCheck>(setup) : nullptr;
+    return setup.rules.checks.history ? std::make_unique<HistoryCheck>(setup) : nullptr;
 }
 
 }  // namespace diopi

@@ -49,6 +49,7 @@ class StateCheck final : public StepCheck {
         auto changes = now.changes_since(state_);
         if (!changes.empty() && !state_.restore()) changes.emplace_back("(it could not be put back)");
         name_written_arguments(attempt.placed.call(), changes);
+        arguments_.reset();  // they keep the tensors of the attempt
         if (changes_.empty()) changes_ = std::move(changes);
         const std::string text = error_text();
         if (attempt.outcome.ok() && text != error_text_ && left_text_.empty()) left_text_ = text;

@@ -13,6 +13,14 @@ Result<TensorPtr> StepUnderTest::as_computed(const TensorPtr& actual, ArgPlace p
     return cast(*actual, wanted->spec.dtype);
 }
 
+void StepUnderTest::drop_large_expected() {
+    constexpr size_t kLarge = size_t{64} << 20;
+    size_t bytes = 0;
+    for (const ArgTensor& value : expected) bytes += value.tensor->nbytes();
+    has_dropped_expected = bytes >= kLarge;
+    if (has_dropped_expected) expected.clear();
+}
+
 Status StepCheck::after_attempt(StepUnderTest&, Attempt&, Findings&) { return {}; }
 
 void StepCheck::judge(StepUnderTest&, Findings&) {}

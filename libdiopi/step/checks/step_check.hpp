@@ -26,12 +26,15 @@ struct CheckSetup {
 struct StepUnderTest {
     const Step& step;
     const Step& computed;  ///< the expected form of its results: `step`, or the step that an adaptor makes of it
-    const std::vector<ArgTensor>& expected;
+    std::vector<ArgTensor>& expected;
     Attempt* first = nullptr;
     Attempt* second = nullptr;  ///< null if no check needs it, and if it failed
     /// The results of the first attempt in host memory, as far as they have been read.
     std::vector<ArgTensor> actual = {};
+    bool has_dropped_expected = false;
 
+    /// Empties `expected` if it takes much memory.
+    void drop_large_expected();
     [[nodiscard]] std::string name_of(ArgPlace place) const { return step.call.name_of(place); }
     /// The result at a place, a host tensor, in the dtype of the comparison.
     [[nodiscard]] Result<TensorPtr> as_computed(const TensorPtr& actual, ArgPlace place) const;

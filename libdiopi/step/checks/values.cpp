@@ -1,4 +1,7 @@
 /// Shape, dtype and values of the step's results: in its first attempt, and in a second one that may differ.
+#include <algorithm>
+#include <optional>
+
 #include "core/convert.hpp"
 #include "file/checksum.hpp"
 #include "intercept/call_copy.hpp"
@@ -16,20 +19,27 @@ class ValueCheck final : public StepCheck {
  public:
     using StepCheck::StepCheck;
 
-    /// The other checks may write to the second attempt's tensors.
+    /// Large expected values are dropped before the second attempt takes memory. The other checks may write to the
+    /// second attempt's tensors.
     Status after_attempt(StepUnderTest& test, Attempt& attempt, Findings&) override {
-        wrong_in_second_ = &attempt == test.second ? wrong_in(test, attempt) : Failure();
+        if (&attempt == test.first) {
+            compare_first(test);
+        } else {
+            wrong_in_second_ = wrong_in(test, attempt);
+        }
         return {};
     }
 
     void judge(StepUnderTest& test, Findings& findings) override {
-        for (const ArgTensor& value : test.expected) {
-            auto actual = test.first->placed.host_tensor(value.place(), setup_.context());
-            if (actual.ok()) test.actual.push_back({value.arg, *actual, value.position});
-            if (actual.ok()) actual = test.as_computed(*actual, value.place());
-            if (!actual.ok()) return findings.fail(actual.error());
-            compare_one(test, **actual, value, findings);
+        for (Compared& each : compared_) {
+            Comparison& comparison = each.comparison;
+            const std::string& name = comparison.deviation.output;
+            findings.fail({comparison.kind, name + ": " + comparison.reason});
+            if (comparison.passed && !comparison.warning.empty()) findings.warn(name + ": " + comparison.warning);
+            findings.result().deviations.push_back(std::move(comparison.deviation));
+            if (!each.zeros.empty()) findings.warn(name + ": " + each.zeros);
         }
+        if (unread_) return findings.fail(*unread_);
         check_pairs(test, findings);
         if (setup_.rules.hashes) findings.result().hash = hash_of(test);
         // Failures of the first run are reported first.
@@ -37,18 +47,38 @@ class ValueCheck final : public StepCheck {
     }
 
  private:
-    void compare_one(StepUnderTest& test, const Tensor& actual, const ArgTensor& value, Findings& findings) {
+    struct Compared {
+        Comparison comparison;
+        std::string zeros;  ///< a warning, or empty
+    };
+
+    void compare_first(StepUnderTest& test) {
+        compared_.clear();
+        unread_.reset();
+        wrong_in_second_ = {};
+        for (const ArgTensor& value : test.expected) {
+            auto actual = test.first->placed.host_tensor(value.place(), setup_.context());
+            if (actual.ok()) test.actual.push_back({value.arg, *actual, value.position});
+            if (actual.ok()) actual = test.as_computed(*actual, value.place());
+            if (!actual.ok()) {
+                unread_ = actual.error();
+                return;
+            }
+            compare_one(test, **actual, value);
+        }
+        const bool is_right =
+            std::ranges::all_of(compared_, [](const Compared& each) { return each.comparison.passed; });
+        if (is_right && test.step.call.row->repeat != Repeat::varying) test.drop_large_expected();
+        if (test.has_dropped_expected) setup_.expectations.release_bounds();
+    }
+
+    void compare_one(const StepUnderTest& test, const Tensor& actual, const ArgTensor& value) {
         const OutputSpec output = *test.computed.result_at(value.place());
         if (!output.has_meaning) return;
-        const std::string name = test.name_of(value.place());
         Comparison comparison =
             compare_value({setup_.rules, setup_.expectations, test.computed}, actual, value, output);
-        comparison.deviation.output = name;
-        findings.fail({comparison.kind, name + ": " + comparison.reason});
-        if (comparison.passed && !comparison.warning.empty()) findings.warn(name + ": " + comparison.warning);
-        findings.result().deviations.push_back(std::move(comparison.deviation));
-        const std::string zeros = zeros_warning(test.computed, value, output);
-        if (!zeros.empty()) findings.warn(name + ": " + zeros);
+        comparison.deviation.output = test.name_of(value.place());
+        compared_.push_back({std::move(comparison), zeros_warning(test.computed, value, output)});
     }
 
     /// Values and places without an order belong together, and so do the factors of a matrix.
@@ -98,6 +128,9 @@ class ValueCheck final : public StepCheck {
         return wrong;
     }
 
+    // Of the step's first attempt, and of the second one.
+    std::vector<Compared> compared_;
+    std::optional<Error> unread_;  ///< why a result could not be compared
     Failure wrong_in_second_;
 };
 
