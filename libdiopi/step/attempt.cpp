@@ -64,6 +64,7 @@ Status AttemptRunner::call(Attempt& attempt, const Chain& chain, WorkPhase phase
     const std::string_view function = attempt.placed.call().row->function;
     note_step(phase, step_name_, function);
     if (before_call) before_call();
+    placement_.note_call();
     placement_.set_read_only(true);
     const Stopwatch watch;
     attempt.outcome = chain.run(attempt.placed.call(), context_);

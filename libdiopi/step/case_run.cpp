@@ -151,16 +151,17 @@ Result<bool> run_next_steps(const Case& c, const CaseOptions& options, Inputs in
     return has_lost_inputs;
 }
 
-/// Judges a step that changed its inputs again, on copies of them, and then the steps that follow. The change is
-/// reported even if it does not happen again.
+/// Judges a step that changed its inputs again, on copies of them, and then the steps that follow. A write to the wrong
+/// place is reported even if it does not happen again; other failures may have come from the change.
 void repeat_last_step(const Case& c, const CaseOptions& options, CaseResult& result) {
     const auto at = static_cast<std::ptrdiff_t>(result.steps.size()) - 1;
     StepResult first = std::move(result.steps.back());
     result.steps.pop_back();
     const auto repeated = run_next_steps(c, options, Inputs::kCopied, result);
+    const bool is_write = first.kind == FailureKind::kInputModified || first.kind == FailureKind::kStrayWrite;
     if (!repeated.ok()) {
         result.steps.insert(result.steps.begin() + at, std::move(first));
-    } else if (severity(result.steps[static_cast<size_t>(at)].verdict) < severity(first.verdict)) {
+    } else if (is_write && result.steps[static_cast<size_t>(at)].verdict != Verdict::kFailed) {
         result.steps[static_cast<size_t>(at)] = std::move(first);
     }
 }

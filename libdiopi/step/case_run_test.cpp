@@ -84,6 +84,12 @@ diopiError_t relu_that_fails(diopiContextHandle_t, diopiTensorHandle_t, diopiCon
     return diopiErrorOccurred;
 }
 
+diopiError_t relu_that_writes_its_input_and_fails(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                                  diopiConstTensorHandle_t input) {
+    relu_that_writes_its_input(ctx, out, input);
+    return diopiErrorOccurred;
+}
+
 diopiError_t relu_that_declines(diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t) {
     return diopiDtypeNotSupported;
 }
@@ -107,6 +113,11 @@ void count_the_calls(const Pair& p) {
 void write_one_input(const Pair& p) {
     static int calls = 0;
     if (++calls == 1) const_cast<float*>(p.in)[2] += 1;
+}
+/// When the checks of inputs have ended.
+void write_an_input_late(const Pair& p) {
+    static int calls = 0;
+    if (++calls == 4) const_cast<float*>(p.in)[2] = 7;
 }
 void change_from_the_second_call_on(const Pair& p) {
     static int calls = 0;
@@ -538,6 +549,20 @@ TEST_CASE("a change of an input that happens once is found") {
     const CaseResult seen = Faulty("diopiRelu", testing::any_function(relu_and<write_one_input>)).run(relu_case());
     CHECK(seen.kind == FailureKind::kInputModified);
     CHECK(seen.steps.size() == 1);
+}
+
+TEST_CASE("a change of an input by a later call is found, and none reaches the next step") {
+    Case c = relu_case();
+    c.inplace = true;
+    for (const auto relu : {relu_and<write_an_input_late>, relu_that_writes_its_input_and_fails}) {
+        const CaseResult seen = Faulty("diopiRelu", testing::any_function(relu)).run(c);
+        REQUIRE(seen.steps.size() == 2);
+        const bool has_failed = relu == relu_that_writes_its_input_and_fails;
+        CHECK(seen.steps[0].verdict == Verdict::kFailed);
+        CHECK(seen.steps[0].kind == (has_failed ? FailureKind::kError : FailureKind::kInputModified));
+        if (!has_failed) CHECK_THAT(seen.steps[0].reason, Catch::Contains("diopiRelu, and a later call changed it"));
+        CHECK(seen.steps[1].verdict == Verdict::kPassed);
+    }
 }
 
 TEST_CASE("a failure behind the comparison of large values has the expected values all the same") {

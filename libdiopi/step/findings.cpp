@@ -11,6 +11,11 @@ void Findings::fail(Failure failure) {
     result_->reason = std::move(failure.reason);
 }
 
+void Findings::replace(Failure failure) {
+    result_->verdict = Verdict::kPassed;
+    fail(std::move(failure));
+}
+
 void Findings::fail(const Status& status) {
     if (!status.ok()) fail(status.error());
 }

@@ -21,6 +21,8 @@ class Findings {
     void fail(const Error& error) { fail(failure_of(error)); }
     /// Ignores success.
     void fail(const Status& status);
+    /// Forgets the first failure, which may have come from this one.
+    void replace(Failure failure);
     /// The verdict is not implemented, or failed, depending on the error.
     void refuse(const Error& error);
     /// The verdict is not implemented: the library does not have the function.

@@ -253,6 +253,8 @@ TEST_CASE("what a library keeps from earlier calls is seen, and named by the cal
     CHECK(failure_with(correct, plain_case()).ok());
     CHECK_THAT(failure_with(keeps_values<0>, plain_case()).reason,
                Contains("after a call with other values at the same addresses: out: "));
+    CHECK_THAT(failure_with(keeps_values<2>, plain_case(), {"history"}).reason,
+               Contains("after a call with other values at the same addresses: out: "));
     CHECK_THAT(failure_with(keeps_strides<0>, plain_case()).reason,
                Contains("after a call with other strides at the same addresses: out: "));
     CHECK_THAT(failure_with(keeps_error<0>, plain_case()).reason,

@@ -196,11 +196,29 @@ Failure Placement::check_input(const TensorPtr& host) {
     if (!watch_inputs_ || found == inputs_.end()) return {};
     auto now = checksum_of(*found->second.placed);
     if (!now.ok()) return failure_of(now.error());
+    found->second.is_checked = true;
     if (*now == found->second.checksum) return {};
     const std::string name = found->second.name;
     has_lost_inputs_ = has_lost_inputs_ || found->second.placed == host;
     inputs_.erase(found);
     return {FailureKind::kInputModified, "input " + name + " was modified"};
+}
+
+void Placement::note_call() {
+    for (auto& [host, input] : inputs_) input.is_checked = false;
+}
+
+Failure Placement::find_lost_inputs() {
+    std::vector<TensorPtr> unchecked;
+    for (const auto& [host, input] : inputs_) {
+        if (input.placed == input.host && !input.is_checked) unchecked.push_back(input.host);
+    }
+    Failure first;
+    for (const TensorPtr& host : unchecked) {
+        Failure failure = check_input(host);
+        if (first.ok()) first = std::move(failure);
+    }
+    return first;
 }
 
 void Placement::release_inputs() {

@@ -74,7 +74,11 @@ class Placement {
     [[nodiscard]] Result<TensorPtr> output(const TensorSpec& spec, const Place& place, Poison poison);
     /// Whether a watched input is unchanged. A changed one is placed again for the next call.
     [[nodiscard]] Failure check_input(const TensorPtr& host);
-    /// Whether check_input found a change of an input that was shared: its values are lost.
+    /// A call begins, after which the inputs are no longer known to be unchanged.
+    void note_call();
+    /// Whether the watched inputs that are shared are unchanged, where a call came after their last check.
+    [[nodiscard]] Failure find_lost_inputs();
+    /// Whether a change of an input that was shared was found: its values are lost.
     [[nodiscard]] bool has_lost_inputs() const { return has_lost_inputs_; }
     /// The writes past the edges of any tensor; see GuardedDevice::damage.
     [[nodiscard]] Result<std::vector<std::string>> damage();
@@ -92,6 +96,7 @@ class Placement {
         TensorPtr host, placed;
         std::string name;
         uint64_t checksum = 0;
+        bool is_checked = true;  ///< since the last call
     };
     /// Whether calls can get const inputs as they are, if these are in the right memory.
     [[nodiscard]] bool may_share() const;

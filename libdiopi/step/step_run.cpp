@@ -1,5 +1,7 @@
 #include "step/step_run.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <ranges>
 #include <utility>
@@ -63,6 +65,10 @@ void StepRun::run(const Step& step, StepResult& result) {
     }
     StepUnderTest test{step, **computed, *expected};
     check(test, findings);
+    if (Failure lost = placement_.find_lost_inputs(); !lost.ok()) {
+        lost.reason += fmt::format(": it is const in {}, and a later call changed it", row.function);
+        findings.replace(std::move(lost));
+    }
     report_failure(test, result);
     note_idle();
 }

@@ -23,8 +23,8 @@ namespace {
 
 /// The expected value in the output's own dtype, like a framework passes it to the backward function.
 Result<TensorPtr> rounded(const TensorPtr& wide, Dtype dtype, Device& memory) {
-    const bool is_in_place = wide->dtype == dtype && wide->is_contiguous() && &memory == &cpu_device();
-    if (is_in_place) return wide;
+    const bool is_there = wide->dtype == dtype && wide->is_contiguous() && &memory == &cpu_device();
+    if (is_there) return wide;
     auto out = make_tensor(memory, {wide->shape, dtype, {}});
     if (out.ok()) narrow(*wide, **out);
     return out;
