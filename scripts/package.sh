@@ -76,7 +76,7 @@ bundle() {
 }
 
 # Libraries of the standard C and C++ runtimes are everywhere, and must be the newest on the machine.
-runtime='^(ld-linux.*|lib(c|m|dl|pthread|rt|resolv|gcc_s|stdc\+\+)\.so.*)$'
+runtime='^(ld-linux.*|lib(c|m|mvec|dl|pthread|rt|resolv|gcc_s|stdc\+\+)\.so.*)$'
 bundle libopenblas.so.0                  # the reference opens it at its first product
 mapfile -t waiting < <(find "$tree/bin/diopi" "$tree/lib" -type f '(' -name diopi -o -name '*.so*' ')')
 while [ ${#waiting[@]} -gt 0 ]; do

@@ -27,17 +27,28 @@ Inexact sigmoid(const Inexact& x) {
     return (x > 0 ? 1.0 : power) / (1.0 + power);
 }
 
+void sigmoids(const double* x, double* y, int64_t n) {
+    map_blocks<in_vectors::exp>(
+        x, y, n, [](double a) { return -a; }, [](double, double power) { return 1.0 / (1.0 + power); });
+}
+
 /// 1 / (1 + e^-x).
-constexpr auto Sigmoid = [](double x) { return sigmoid(x); };
+constexpr InVectors<sigmoid, sigmoids> Sigmoid;
 /// g y (1 - y).
 constexpr auto SigmoidBackward = [](auto g, auto y) { return g * y * (1.0 - y); };
 
-/// x / (1 + e^-x); NaN at -inf.
-constexpr auto Silu = [](double x) {
+double silu(double x) {
     if (x >= kExpLow) return x / (1.0 + std::exp(-x));
     const long double wide = x;
     return static_cast<double>(wide / (1.0L + std::exp(-wide)));
-};
+}
+void silus(const double* x, double* y, int64_t n) {
+    map_blocks<in_vectors::exp>(
+        x, y, n, [](double a) { return -a; }, [](double a, double power) { return a / (1.0 + power); });
+}
+
+/// x / (1 + e^-x); NaN at -inf.
+constexpr InVectors<silu, silus> Silu;
 /// g (s + x s (1 - s)), s = sigmoid(x).
 constexpr auto SiluBackward = []<class T>(T g, T x) {
     const T s = sigmoid(x);
@@ -51,6 +62,11 @@ double gelu_exact(double x) {
     const long double wide = x;
     return static_cast<double>(0.5L * wide * std::erfc(-wide * 0.707106781186547524400844362104849039L));
 }
+void gelus_exact(const double* x, double* y, int64_t n) {
+    map_blocks<in_vectors::erfc>(
+        x, y, n, [](double a) { return -a * kSqrtHalf; }, [](double a, double tail) { return 0.5 * a * tail; });
+}
+constexpr InVectors<gelu_exact, gelus_exact> GeluExact;
 constexpr auto gelu_slope = []<class T>(T g, T x) {
     using std::erfc, std::exp;
     const T density = exp(-0.5 * x * x) * kSqrtTwoByPi * 0.5;
@@ -63,6 +79,12 @@ double gelu_tanh(double x) {
     const long double u = 0.797884560802865355879892119868763737L * (wide + 0.044715L * wide * wide * wide);
     return static_cast<double>(wide / (1.0L + std::exp(-2.0L * u)));
 }
+void gelus_tanh(const double* x, double* y, int64_t n) {
+    map_blocks<in_vectors::exp>(
+        x, y, n, [](double a) { return -2.0 * kSqrtTwoByPi * (a + kCubic * a * a * a); },
+        [](double a, double power) { return a / (1.0 + power); });
+}
+constexpr InVectors<gelu_tanh, gelus_tanh> GeluTanh;
 constexpr auto gelu_tanh_slope = []<class T>(T g, T x) {
     using std::tanh;
     const T t = tanh(kSqrtTwoByPi * (x + kCubic * x * x * x));
@@ -83,7 +105,7 @@ bool approximates(const char* word) {
 diopiError_t gelu(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out,
                   diopiConstTensorHandle_t input, const char* approximate) {
     return kernel([&] {
-        const auto map = approximates(approximate) ? map_unary<gelu_tanh> : map_unary<gelu_exact>;
+        const auto map = approximates(approximate) ? map_unary<GeluTanh> : map_unary<GeluExact>;
         const diopiError_t error = map(ctx, op, out, input);
         if (error != diopiSuccess) throw Refusal{error, last_error()};
     });

@@ -11,15 +11,15 @@ namespace diopi::reference {
 namespace {
 
 /// e^x.
-constexpr auto Exp = [](double x) { return std::exp(x); };
+constexpr InVectors<std::exp, in_vectors::exp> Exp;
 /// e^x - 1.
-constexpr auto Expm1 = [](double x) { return std::expm1(x); };
+constexpr InVectors<std::expm1, in_vectors::expm1> Expm1;
 /// ln x; -inf at 0, NaN below.
-constexpr auto Log = [](double x) { return std::log(x); };
-constexpr auto Log2 = [](double x) { return std::log2(x); };
-constexpr auto Log10 = [](double x) { return std::log10(x); };
+constexpr InVectors<std::log, in_vectors::log> Log;
+constexpr InVectors<std::log2, in_vectors::log2> Log2;
+constexpr InVectors<std::log10, in_vectors::log10> Log10;
 /// ln(1 + x).
-constexpr auto Log1p = [](double x) { return std::log1p(x); };
+constexpr InVectors<std::log1p, in_vectors::log1p> Log1p;
 /// NaN below 0.
 constexpr auto Sqrt = [](double x) { return std::sqrt(x); };
 /// 1 / sqrt(x); inf at 0, NaN below.
@@ -27,16 +27,16 @@ constexpr auto Rsqrt = [](double x) { return 1.0 / std::sqrt(x); };
 /// 1 / x; inf at 0.
 constexpr auto Reciprocal = [](double x) { return 1.0 / x; };
 /// NaN at infinity.
-constexpr auto Sin = [](double x) { return std::sin(x); };
+constexpr InVectors<std::sin, in_vectors::sin> Sin;
 /// NaN at infinity.
-constexpr auto Cos = [](double x) { return std::cos(x); };
-constexpr auto Erf = [](double x) { return std::erf(x); };
-constexpr auto Asinh = [](double x) { return std::asinh(x); };
+constexpr InVectors<std::cos, in_vectors::cos> Cos;
+constexpr InVectors<std::erf, in_vectors::erf> Erf;
+constexpr InVectors<std::asinh, in_vectors::asinh> Asinh;
 /// NaN below 1.
-constexpr auto Acosh = [](double x) { return std::acosh(x); };
+constexpr InVectors<std::acosh, in_vectors::acosh> Acosh;
 /// Infinite at -1 and 1, NaN beyond.
-constexpr auto Atanh = [](double x) { return std::atanh(x); };
-constexpr auto Tanh = [](double x) { return std::tanh(x); };
+constexpr InVectors<std::atanh, in_vectors::atanh> Atanh;
+constexpr InVectors<std::tanh, in_vectors::tanh> Tanh;
 /// g (1 - y^2).
 constexpr auto TanhBackward = [](auto g, auto y) { return g * (1.0 - y * y); };
 

@@ -35,16 +35,16 @@ double inverse_of_erf(double y) {
 }
 
 /// sin(x) / cos(x); NaN at infinity.
-constexpr auto Tan = [](double x) { return std::tan(x); };
+constexpr InVectors<std::tan, in_vectors::tan> Tan;
 /// NaN outside [-1, 1].
-constexpr auto Asin = [](double x) { return std::asin(x); };
+constexpr InVectors<std::asin, in_vectors::asin> Asin;
 /// NaN outside [-1, 1].
-constexpr auto Acos = [](double x) { return std::acos(x); };
-constexpr auto Atan = [](double x) { return std::atan(x); };
+constexpr InVectors<std::acos, in_vectors::acos> Acos;
+constexpr InVectors<std::atan, in_vectors::atan> Atan;
 /// (e^x - e^-x) / 2.
-constexpr auto Sinh = [](double x) { return std::sinh(x); };
+constexpr InVectors<std::sinh, in_vectors::sinh> Sinh;
 /// (e^x + e^-x) / 2.
-constexpr auto Cosh = [](double x) { return std::cosh(x); };
+constexpr InVectors<std::cosh, in_vectors::cosh> Cosh;
 /// Infinite at -1 and 1, NaN beyond.
 constexpr auto Erfinv = [](double y) {
     const double magnitude = std::fabs(y);

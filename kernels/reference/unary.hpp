@@ -3,18 +3,25 @@
 #pragma once
 
 #include "kernels/reference/operand.hpp"
+#include "kernels/reference/vector_math.hpp"
 
 namespace diopi::reference {
 
 /// out = kFormula(input); out has a floating dtype. Empty and 0-dim tensors need no special case.
 template <auto kFormula>
-diopiError_t map_unary(diopiContextHandle_t, std::string_view, diopiTensorHandle_t out,
+diopiError_t map_unary(diopiContextHandle_t ctx, std::string_view, diopiTensorHandle_t out,
                        diopiConstTensorHandle_t input) {
     return kernel([&] {
         if (kind_of(view_of(out).dtype) != Kind::kFloating) refuse_dtype("out", view_of(out).dtype, "a floating dtype");
         const Operand<double> x(input, "input");
         Output<double> y(out, "out");
         require_shape("out", y.shape(), x.shape());
+        if constexpr (requires { kFormula.in_vectors; }) {
+            if (allows_vectors(*ctx)) {
+                kFormula.in_vectors(x.data(), y.data(), x.numel());
+                return y.store();
+            }
+        }
         for (int64_t i = 0; i < x.numel(); ++i) y[i] = kFormula(x[i]);
         y.store();
     });

@@ -25,6 +25,9 @@ struct diopiContext {
     /// With errors_in: the format of the call's tensors, in which some functions keep numbers between two steps.
     diopi::Format kept_in;
 
+    /// Asked of the reference backend alone: the binary digits of the results, which it may compute with few more.
+    int digits = 53;
+
     /// Gives the caller shared ownership of a tensor that a library allocated here; null when it is not ours.
     [[nodiscard]] diopi::TensorPtr take(diopiConstTensorHandle_t handle) const;
     /// Drops every tensor that was required. Call it when the outcome of a call has been collected.

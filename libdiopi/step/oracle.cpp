@@ -213,6 +213,20 @@ void narrow_lowest(const Tensor& wide, Dtype dtype) {
     std::replace(x, x + wide.numel(), std::numeric_limits<double>::lowest(), -format_of(dtype).largest);
 }
 
+/// The most digits that a result of the call has.
+int digits_of(const Call& call, const std::vector<OutputSpec>& outputs) {
+    int most = 0;
+    const auto look = [&](Dtype dtype) {
+        const bool is_real = is_floating(component_of(dtype));
+        most = std::max(most, is_real ? format_of(component_of(dtype)).significand : std::numeric_limits<int>::max());
+    };
+    for (const OutputSpec& output : outputs) look(output.spec.dtype);
+    for_each_tensor(call, [&](const Place& place, const TensorPtr& tensor) {
+        if (place.arg.is_inout) look(tensor->dtype);
+    });
+    return outputs.empty() && most == 0 ? std::numeric_limits<int>::max() : most;
+}
+
 /// That with the fewest digits among the formats of the call's floating tensors.
 Format coarsest_format(const Call& call) {
     Format coarsest = format_of(Dtype::float64);
@@ -311,6 +325,7 @@ Result<std::vector<ArgTensor>> Oracle::evaluate_at_once(const Call& given, const
     }
     Context context(cpu_device());
     context.errors_in = errors_in;
+    context.digits = digits_of(given, outputs);
     if (errors_in) context.kept_in = coarsest_format(given);
     const Outcome outcome = Chain(reference_backend()).run(wide, context);
     if (outcome.error == diopiNoImplement) return not_implemented("reference: " + outcome.message);
