@@ -5,7 +5,6 @@
 #include <functional>
 #include <map>
 #include <optional>
-#include <ranges>
 #include <set>
 
 #include "conformance/cost.hpp"
@@ -27,8 +26,6 @@ constexpr double kMostRepeating_s = 60;
 
 /// A case needs this multiple of its tensors' bytes: log_softmax 1, products 2, with the sums of magnitudes.
 constexpr double kRoomToWork = 2;
-/// A worker may keep as many bytes of freed memory whatever the cases need.
-constexpr int64_t kAlwaysKept = int64_t{512} << 20;
 
 /// The items of a run: the cases, and then the bundles still to be saved for cases whose workers died.
 class Conformance {
@@ -193,10 +190,10 @@ class Conformance {
             followed_.resize(static_cast<size_t>(std::max(pool.jobs, 1)));
         }
         CaseWorker worker(std::move(options));
-        const std::vector<int64_t> kept = kept_memory(items);
+        const std::vector<size_t> kept = kept_memory(items, pool.needs, cases_.size());
         const auto work = [&](size_t item) {
             if (item >= cases_.size()) return save_unsaved(item - cases_.size(), worker);
-            return worker.work(cases_[item], static_cast<size_t>(kept[item]));
+            return worker.work(cases_[item], kept[item]);
         };
         const auto done = [&](size_t item, const WorkOutcome& outcome, std::vector<size_t>& more) {
             if (item < cases_.size()) {
@@ -232,17 +229,6 @@ class Conformance {
             const int64_t bytes = item < cases_.size() ? needed_[item] : 0;
             return static_cast<int64_t>(kRoomToWork * static_cast<double>(bytes));
         };
-    }
-
-    /// The most freed memory with which a worker may begin each case: that which this case or a later one may need.
-    [[nodiscard]] std::vector<int64_t> kept_memory(const std::vector<size_t>& items) const {
-        std::vector<int64_t> kept(cases_.size());
-        int64_t most = kAlwaysKept;
-        for (const size_t item : items | std::views::reverse) {
-            most = std::max(most, needs()(item));
-            kept[item] = most;
-        }
-        return kept;
     }
 
     [[nodiscard]] bool saves() const { return !options_.save.folder.empty(); }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <ranges>
 #include <string_view>
 #include <utility>
 
@@ -65,6 +66,17 @@ void arrange(std::vector<size_t>& items, const std::vector<Case>& cases, const B
         case RunOrder::By::kGiven:
             return;
     }
+}
+
+std::vector<size_t> kept_memory(const std::vector<size_t>& items, const std::function<int64_t(size_t)>& needs,
+                                size_t cases) {
+    std::vector<size_t> kept(cases);
+    size_t most = size_t{512} << 20;
+    for (const size_t item : items | std::views::reverse) {
+        most = std::max(most, static_cast<size_t>(needs(item)));
+        kept[item] = most;
+    }
+    return kept;
 }
 
 }  // namespace diopi

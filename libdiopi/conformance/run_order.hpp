@@ -1,7 +1,9 @@
 /// The order in which workers get the cases of a run. Reports always have their own order.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "backend/backend.hpp"
@@ -23,5 +25,10 @@ struct RunOrder {
 
 /// Arranges positions of `cases`.
 void arrange(std::vector<size_t>& items, const std::vector<Case>& cases, const Backend& backend, const RunOrder& order);
+
+/// By position of a case, the most bytes of freed memory with which a worker may begin it: what this or a later one of
+/// the items may need, and half a gigabyte in any case.
+[[nodiscard]] std::vector<size_t> kept_memory(const std::vector<size_t>& items,
+                                              const std::function<int64_t(size_t)>& needs, size_t cases);
 
 }  // namespace diopi

@@ -49,3 +49,16 @@ TEST_CASE("every order is equally likely") {
     // Each order is expected 1000 times, standard deviation 29.
     for (const auto& [order, count] : seen) CHECK(std::abs(count - 1000) < 150);
 }
+
+TEST_CASE("a worker keeps the memory that a case still to come may need") {
+    constexpr int64_t kMiB = 1 << 20;
+    const std::vector<int64_t> needs = {900 * kMiB, 100 * kMiB, 3000 * kMiB, 0, 700 * kMiB};
+    const auto kept = kept_memory(
+        {2, 1, 0, 4}, [&](size_t item) { return needs[item]; }, needs.size());
+    CHECK(kept[2] == 3000 * kMiB);
+    CHECK(kept[1] == 900 * kMiB);
+    CHECK(kept[0] == 900 * kMiB);
+    CHECK(kept[4] == 700 * kMiB);
+    CHECK(kept_memory(
+              {1}, [&](size_t item) { return needs[item]; }, 2)[1] == 512 * kMiB);
+}

@@ -12,6 +12,8 @@
 #include <catch2/catch.hpp>
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
+#include <fstream>
 #include <map>
 #include <new>
 #include <numeric>
@@ -190,6 +192,33 @@ TEST_CASE("items that need more than a worker's share come last, in fewer worker
     CHECK(std::vector<size_t>(order.end() - 2, order.end()) == std::vector<size_t>{1, 4});
     CHECK(std::ranges::all_of(groups, [](const auto& each) { return each.second.size() == 1; }));
 }
+
+#ifndef __SANITIZE_ADDRESS__
+TEST_CASE("a worker keeps no more freed memory than it may", "[run][pool]") {
+    constexpr size_t kMiB = size_t{1} << 20;
+    const auto resident = [] {
+        std::ifstream file("/proc/self/statm");
+        int64_t all = 0, pages = 0;
+        file >> all >> pages;
+        return pages * sysconf(_SC_PAGESIZE);
+    };
+    const auto work = [&](size_t item) {
+        set_up_worker();
+        const int64_t before = resident();
+        {
+            const auto memory = cpu_device().allocate(96 * kMiB);
+            std::memset(memory->get(), 1, 96 * kMiB);
+        }
+        trim_worker(item == 0 ? SIZE_MAX : 32 * kMiB);
+        return WorkAnswer{std::to_string((resident() - before) / static_cast<int64_t>(kMiB)), true};
+    };
+    std::map<size_t, int> kept;
+    for (const auto& [item, outcome] : outcomes_of(2, work)) kept[item] = std::stoi(outcome.payload);
+    CHECK(kept[0] > 90);
+    CHECK(kept[1] > 26);
+    CHECK(kept[1] < 48);
+}
+#endif
 
 TEST_CASE("an item for which an equal share was too little is done again, alone", "[run][pool]") {
     PoolOptions options;
