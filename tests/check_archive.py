@@ -10,7 +10,7 @@ from pathlib import Path
 
 SOURCE, BUILD = Path(sys.argv[1]), Path(sys.argv[2])
 # The C and C++ runtimes, which every Debian has.
-RUNTIME = re.compile(r"linux-vdso|.*ld-linux|lib(c|m|dl|pthread|rt|resolv|gcc_s|stdc\+\+)\.so")
+RUNTIME = re.compile(r"linux-vdso|.*ld-linux|lib(c|m|mvec|dl|pthread|rt|resolv|gcc_s|stdc\+\+)\.so")
 WANTED = ["bin/diopi", "lib/libdiopi.so", "lib/libdiopi_impl.so", "lib/libopenblas.so.0", "include/diopi/diopirt.h",
           "lib/cmake/diopi/diopi-config.cmake", "share/diopi/cases/ops/elementwise.json", "share/doc/diopi/README.md",
           "share/doc/diopi/docs/test.md", "share/doc/diopi/licences/libhdf5-103-1"]

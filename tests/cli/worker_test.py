@@ -203,14 +203,14 @@ class WorkerTest(ProgramTest):
     def test_memory_limit_by_option(self):
         if program.SANITIZED:
             self.skipTest("a sanitizer reserves more memory than any limit")
-        # The tensors of two bytes an element fit, and those of the reference, of eight, do not.
-        sums = {"group": "worker", "ops": ["sum"], "dtypes": ["float16"],
-                "tensors": [{"name": "input", "shapes": [[8], [1 << 25], [16]]}]}
-        self.write("mine.json", case_file(sums))
-        run = self.expect(1, "test", "--cases", "mine.json", "--jobs", "1", "--json", "--memory-limit", "0.25GiB")
+        # The estimate of three tensors fits; the expected values stay for the step in place, beside both results.
+        relu = {"group": "worker", "ops": ["relu"], "dtypes": ["float64"], "inplace": True,
+                "tensors": [{"name": "input", "shapes": [[8], [1 << 23], [16]]}]}
+        self.write("mine.json", case_file(relu))
+        run = self.expect(1, "test", "--cases", "mine.json", "--jobs", "1", "--json", "--memory-limit", "0.22GiB")
         self.assertEqual(run.json["counts"]["passed"], 2, str(run))
-        [fault] = run.json["not_passed"]
-        self.assertRegex(fault["reason"], r"out of memory: 268435456 bytes for a tensor; .* \(limit 256\.0 MiB per "
+        self.assertEqual({fault["case"] for fault in run.json["not_passed"]}, {"ops/worker.relu.1"}, str(run))
+        self.assertRegex(run.json["not_passed"][0]["reason"], r"out of memory: 67117056 bytes for a tensor; .* \(limit 225\.3 MiB per "
                          r"worker, --memory-limit\)$")
 
     def test_a_case_whose_tensors_exceed_the_memory_is_skipped(self):
