@@ -14,7 +14,7 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 # The machine has the libraries of the C library and of the driver.
 libraries_of() {
     ldd "$1" | awk '$3 ~ /^\// { print $3 }' |
-        grep -Ev '/(libc|libm|libdl|libpthread|librt|libresolv|ld-linux[^/]*|libcuda|libnvidia[^/]*)\.so'
+        grep -Ev '/(libc|libm|libmvec|libdl|libpthread|librt|libresolv|ld-linux[^/]*|libcuda|libnvidia[^/]*)\.so'
 }
 
 # gather BUILD FOLDER
