@@ -22,7 +22,7 @@ namespace diopi::reference {
 
 namespace {
 
-constexpr int kVectorDigits = 24;
+constexpr int kVectorDigits = 24;  // of float32
 
 /// Elements in the widest vectors, unrolled twice.
 constexpr int64_t kWhole = 16;

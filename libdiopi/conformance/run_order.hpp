@@ -26,8 +26,8 @@ struct RunOrder {
 /// Arranges positions of `cases`.
 void arrange(std::vector<size_t>& items, const std::vector<Case>& cases, const Backend& backend, const RunOrder& order);
 
-/// By position of a case, the most bytes of freed memory with which a worker may begin it: what this or a later one of
-/// the items may need, and half a gigabyte in any case.
+/// The bytes of freed memory that a worker may keep when it begins a case, by the position of the case: the most that
+/// this item or a later one needs, and at least half a gigabyte.
 [[nodiscard]] std::vector<size_t> kept_memory(const std::vector<size_t>& items,
                                               const std::function<int64_t(size_t)>& needs, size_t cases);
 

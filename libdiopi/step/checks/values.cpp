@@ -128,10 +128,9 @@ class ValueCheck final : public StepCheck {
         return wrong;
     }
 
-    // Of the step's first attempt, and of the second one.
-    std::vector<Compared> compared_;
-    std::optional<Error> unread_;  ///< why a result could not be compared
-    Failure wrong_in_second_;
+    std::vector<Compared> compared_;  ///< results of the first attempt
+    std::optional<Error> unread_;     ///< why one of them could not be compared
+    Failure wrong_in_second_;         ///< the failure of the second attempt
 };
 
 }  // namespace
