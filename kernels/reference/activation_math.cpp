@@ -21,11 +21,6 @@ double sigmoid(double x) {
     if (x >= kExpLow) return 1.0 / (1.0 + std::exp(-x));
     return static_cast<double>(1.0L / (1.0L + std::exp(-static_cast<long double>(x))));
 }
-/// The same without an exponential that overflows.
-Inexact sigmoid(const Inexact& x) {
-    const Inexact power = exp(x > 0 ? -x : x);
-    return (x > 0 ? 1.0 : power) / (1.0 + power);
-}
 
 void sigmoids(const double* x, double* y, int64_t n) {
     map_blocks<in_vectors::exp>(
@@ -50,10 +45,17 @@ void silus(const double* x, double* y, int64_t n) {
 /// x / (1 + e^-x); NaN at -inf.
 constexpr InVectors<silu, silus> Silu;
 /// g (s + x s (1 - s)), s = sigmoid(x).
-constexpr auto SiluBackward = []<class T>(T g, T x) {
-    const T s = sigmoid(x);
-    return g * (s + x * s * (1.0 - s));
-};
+constexpr struct {
+    template <class T>
+    [[nodiscard]] T exponent(const T& x) const {
+        return x > T(0) ? -x : x;
+    }
+    template <class T>
+    T operator()(const T& g, const T& x, const T& power) const {
+        const T s = (x > T(0) ? T(1) : power) / (1.0 + power);
+        return g * (s + x * s * (1.0 - s));
+    }
+} SiluBackward;
 
 /// x Phi(x), Phi the normal distribution. NaN at -inf. Below 0 Phi is a tail that keeps its digits only as erfc, and
 /// magnifies the rounding of the argument by its square: that is long double.

@@ -2,12 +2,15 @@
 #include "kernels/reference/activation_softmax.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <type_traits>
 #include <vector>
 
+#include "core/instruction_sets.hpp"
 #include "kernels/entries/entries.hpp"
+#include "kernels/reference/exponentials.hpp"
 #include "kernels/reference/operand.hpp"
 #include "kernels/reference/operators.hpp"
 #include "kernels/reference/rows_along.hpp"
@@ -20,105 +23,151 @@ namespace {
 /// the tensor to stay in a cache from one pass to the next.
 constexpr int64_t kColumns = 512;
 
-/// Calls visit(offset of the first element, number of columns) for groups of columns along dim.
-template <class Visit>
-void for_each_group(const RowsAlong& at, Visit&& visit) {
+/// Room for neighbouring columns, and for a block of rows of theirs.
+template <class T>
+struct Columns {
+    explicit Columns(int64_t width)
+        : greatest(static_cast<size_t>(width)), total(greatest.size()), sum(greatest.size()) {}
+
+    std::vector<T> greatest, total;
+    Sums<T> sum;
+    std::array<T, Exponentials::kBlock> block;
+};
+
+/// The columns number `start` to start + count - 1 of a part of the tensor. One column of a tensor that has no others
+/// beside it is known to the compiler to lie in one piece.
+template <bool kAlone>
+struct Group {
+    int64_t start = 0, given_count = 1, n = 0, given_inner = 1;
+
+    [[nodiscard]] int64_t count() const { return kAlone ? 1 : given_count; }
+    /// The offset of the first element of a row.
+    [[nodiscard]] int64_t row(int64_t k) const { return start + k * (kAlone ? 1 : given_inner); }
+};
+
+/// Calls run(group, columns) for groups of columns along dim.
+template <bool kAlone, class T, class Run>
+void for_each_group(const RowsAlong& at, Run run) {
+    Columns<T> columns(std::min(kColumns, at.inner));
     for (int64_t o = 0; o < at.outer; ++o) {
         for (int64_t first = 0; first < at.inner; first += kColumns) {
-            visit(o * at.n * at.inner + first, std::min(kColumns, at.inner - first));
+            const int64_t start = o * at.n * at.inner + first;
+            run(Group<kAlone>{start, std::min(kColumns, at.inner - first), at.n, at.inner}, columns);
         }
     }
 }
 
+/// Calls visit(number of the first row, number of rows) for blocks of n rows of `count` columns.
+template <class Visit>
+void for_each_block(int64_t n, int64_t count, Visit&& visit) {
+    const int64_t rows = Exponentials::kBlock / count;
+    for (int64_t k = 0; k < n; k += rows) visit(k, std::min(rows, n - k));
+}
+
 /// softmax or its logarithm. A column of -inf, or with +inf or NaN, gives NaN by arithmetic alone.
+template <bool kLogarithm, bool kAlone, class T, class To>
+void softmax_of_group(const double* x, To& y, const Group<kAlone>& at, const Exponentials& take_powers,
+                      Columns<T>& columns) {
+    using std::log;
+    const int64_t count = at.count();
+    T* __restrict m = columns.greatest.data();
+    std::fill_n(m, count, T(-std::numeric_limits<double>::infinity()));
+    for (int64_t k = 0; k < at.n; ++k) {
+        const double* row = x + at.row(k);
+        for (int64_t i = 0; i < count; ++i) m[i] = row[i] > m[i] ? T(row[i]) : m[i];
+    }
+    columns.sum.clear();
+    T* __restrict block = columns.block.data();
+    for_each_block(at.n, count, [&](int64_t first, int64_t rows) {
+        for (int64_t k = 0; k < rows; ++k) {
+            const double* row = x + at.row(first + k);
+            for (int64_t i = 0; i < count; ++i) block[k * count + i] = row[i] - m[i];
+        }
+        take_powers(block, rows * count);
+        columns.sum.add_rows(rows, count, [&](int64_t k, int64_t i) { return block[k * count + i]; });
+        if constexpr (!kLogarithm) {
+            for (int64_t k = 0; k < rows; ++k) std::copy_n(block + k * count, count, &y[at.row(first + k)]);
+        }
+    });
+    T* __restrict total = columns.total.data();
+    for (int64_t i = 0; i < count; ++i) total[i] = kLogarithm ? log(columns.sum.value(i)) : columns.sum.value(i);
+    for (int64_t k = 0; k < at.n; ++k) {
+        const int64_t row = at.row(k);
+#pragma GCC ivdep
+        for (int64_t i = 0; i < count; ++i) {
+            if constexpr (kLogarithm) {
+                y[row + i] = x[row + i] - m[i] - total[i];
+            } else {
+                y[row + i] /= total[i];
+            }
+        }
+    }
+}
+
 template <bool kLogarithm, class T, class To>
-void softmax_of(const double* x, To& y, const RowsAlong& at) {
-    using std::exp, std::log;
-    const auto width = static_cast<size_t>(std::min(kColumns, at.inner));
-    std::vector<T> greatest(width), total(width);
-    Sums<T> sum(width);
-    T* __restrict m = greatest.data();
-    for_each_group(at, [&](int64_t start, int64_t count) {
-        std::ranges::fill(greatest, T(-std::numeric_limits<double>::infinity()));
-        sum.clear();
-        for (int64_t k = 0; k < at.n; ++k) {
-            const double* row = x + start + k * at.inner;
-            for (int64_t i = 0; i < count; ++i) m[i] = row[i] > m[i] ? T(row[i]) : m[i];
-        }
-        for (int64_t k = 0; k < at.n; ++k) {
-            const int64_t row = start + k * at.inner;
-            sum.add(0, count, [&](int64_t i) {
-                const T power = exp(x[row + i] - m[i]);
-                if constexpr (!kLogarithm) y[row + i] = power;
-                return power;
-            });
-        }
-        for (size_t i = 0; i < width; ++i) {
-            const T of_column = sum.value(static_cast<int64_t>(i));
-            total[i] = kLogarithm ? log(of_column) : of_column;
-        }
-        for (int64_t k = 0; k < at.n; ++k) {
-            const int64_t row = start + k * at.inner;
+void softmax_of(const double* x, To& y, const RowsAlong& at, const Exponentials& take_powers) {
+    const auto run = [&]<bool kAlone>(std::bool_constant<kAlone>) {
+        const auto of_group = best<softmax_of_group<kLogarithm, kAlone, T, To>>();
+        for_each_group<kAlone, T>(
+            at, [&](const Group<kAlone>& group, Columns<T>& columns) { of_group(x, y, group, take_powers, columns); });
+    };
+    at.inner == 1 ? run(std::true_type()) : run(std::false_type());
+}
+
+template <bool kLogarithm, bool kAlone, class T>
+void gradient_of_group(const Operand<T>& g, const Operand<T>& y, WriteOnly<T>& gx, const Group<kAlone>& at,
+                       const Exponentials& take_powers, Columns<T>& columns) {
+    const int64_t count = at.count();
+    columns.sum.clear();
+    columns.sum.add_rows(at.n, count, [&](int64_t k, int64_t i) {
+        const int64_t e = at.row(k) + i;
+        return kLogarithm ? T(g[e]) : T(g[e]) * y[e];
+    });
+    T* __restrict total = columns.total.data();
+    for (int64_t i = 0; i < count; ++i) total[i] = columns.sum.value(i);
+    T* __restrict block = columns.block.data();
+    for_each_block(at.n, count, [&](int64_t first, int64_t rows) {
+        for (int64_t k = 0; k < rows; ++k) std::copy_n(y.data() + at.row(first + k), count, block + k * count);
+        if (kLogarithm) take_powers(block, rows * count);
+        for (int64_t k = 0; k < rows; ++k) {
+            const int64_t row = at.row(first + k);
+            const T* share = block + k * count;
+#pragma GCC ivdep
             for (int64_t i = 0; i < count; ++i) {
-                const T& of_column = total[static_cast<size_t>(i)];
-                if constexpr (kLogarithm) {
-                    y[row + i] = x[row + i] - m[i] - of_column;
-                } else {
-                    y[row + i] /= of_column;
-                }
+                gx[row + i] = kLogarithm ? g[row + i] - share[i] * total[i] : share[i] * (g[row + i] - total[i]);
             }
         }
     });
 }
 
+template <bool kLogarithm, class T>
+void gradient_of(const Operand<T>& g, const Operand<T>& y, WriteOnly<T>& gx, const RowsAlong& at,
+                 const Exponentials& take_powers) {
+    const auto run = [&]<bool kAlone>(std::bool_constant<kAlone>) {
+        const auto of_group = best<gradient_of_group<kLogarithm, kAlone, T>>();
+        for_each_group<kAlone, T>(at, [&](const Group<kAlone>& group, Columns<T>& columns) {
+            of_group(g, y, gx, group, take_powers, columns);
+        });
+    };
+    at.inner == 1 ? run(std::true_type()) : run(std::false_type());
+}
+
 template <class T>
-void log_softmax_of(const double* x, T* y, int64_t outer, int64_t n, int64_t inner) {
-    const int64_t shape[] = {outer, n, inner};
-    softmax_of<true, T>(x, y, RowsAlong(shape, 1));
+void log_softmax_of(const double* x, T* y, const Shape& shape, const Exponentials& take_powers) {
+    softmax_of<true, T>(x, y, RowsAlong(shape, 1), take_powers);
 }
 
 }  // namespace
 
-void log_softmax(const double* x, double* y, int64_t outer, int64_t n, int64_t inner) {
-    log_softmax_of(x, y, outer, n, inner);
+void log_softmax(const double* x, double* y, int64_t outer, int64_t n, int64_t inner, const Exponentials& take_powers) {
+    log_softmax_of(x, y, {outer, n, inner}, take_powers);
 }
-void log_softmax(const double* x, Inexact* y, int64_t outer, int64_t n, int64_t inner) {
-    log_softmax_of(x, y, outer, n, inner);
+void log_softmax(const double* x, Inexact* y, int64_t outer, int64_t n, int64_t inner,
+                 const Exponentials& take_powers) {
+    log_softmax_of(x, y, {outer, n, inner}, take_powers);
 }
 
 namespace {
-
-/// grad_input = formula(grad_output, output, s) with s = the sum of term(grad_output, output) along dim.
-template <class Term, class Formula>
-diopiError_t gradient(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input, diopiConstTensorHandle_t grad_output,
-                      diopiConstTensorHandle_t output, int64_t dim, Term term, Formula formula) {
-    return inexact_kernel(ctx, [&]<class T>(T) {
-        const Operand<T> g(grad_output, "grad_output");
-        const Operand<T> y(output, "output");
-        WriteOnly<T> gx(grad_input, "grad_input");
-        require_shape("grad_output", g.shape(), y.shape());
-        require_shape("grad_input", gx.shape(), y.shape());
-        const RowsAlong at(y.shape(), dim);
-        const auto width = static_cast<size_t>(std::min(kColumns, at.inner));
-        Sums<T> sum(width);
-        std::vector<T> total(width);
-        for_each_group(at, [&](int64_t start, int64_t count) {
-            sum.clear();
-            for (int64_t k = 0; k < at.n; ++k) {
-                const int64_t row = start + k * at.inner;
-                sum.add(0, count, [&](int64_t i) { return term(g[row + i], y[row + i]); });
-            }
-            for (size_t i = 0; i < width; ++i) total[i] = sum.value(static_cast<int64_t>(i));
-            for (int64_t k = 0; k < at.n; ++k) {
-                const int64_t row = start + k * at.inner;
-                for (int64_t i = 0; i < count; ++i) {
-                    gx[row + i] = formula(g[row + i], y[row + i], total[static_cast<size_t>(i)]);
-                }
-            }
-        });
-        gx.store();
-    });
-}
 
 /// out = exp(x - m) / sum(exp(x - m)) along dim, m the maximum; its logarithm is x - m - log(sum(exp(x - m))). An empty
 /// dim leaves nothing to do.
@@ -129,8 +178,7 @@ diopiError_t softmax_along(diopiContextHandle_t ctx, std::string_view, diopiTens
         const Operand<T> x(input, "input");
         std::conditional_t<kLogarithm, WriteOnly<T>, Output<T>> y(out, "out");
         require_shape("out", y.shape(), x.shape());
-        const RowsAlong at(x.shape(), dim);
-        softmax_of<kLogarithm, T>(x.data(), y, at);
+        softmax_of<kLogarithm, T>(x.data(), y, RowsAlong(x.shape(), dim), Exponentials(*ctx));
         y.store();
     });
 }
@@ -139,17 +187,15 @@ diopiError_t softmax_along(diopiContextHandle_t ctx, std::string_view, diopiTens
 template <bool kLogarithm>
 diopiError_t softmax_backward(diopiContextHandle_t ctx, std::string_view, diopiTensorHandle_t grad_input,
                               diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t output, int64_t dim) {
-    if (kLogarithm) {
-        return gradient(
-            ctx, grad_input, grad_output, output, dim, [](auto g, auto) { return g; },
-            [](auto g, auto y, auto sum) {
-                using std::exp;
-                return g - exp(y) * sum;
-            });
-    }
-    return gradient(
-        ctx, grad_input, grad_output, output, dim, [](auto g, auto y) { return g * y; },
-        [](auto g, auto y, auto sum) { return y * (g - sum); });
+    return inexact_kernel(ctx, [&]<class T>(T) {
+        const Operand<T> g(grad_output, "grad_output");
+        const Operand<T> y(output, "output");
+        WriteOnly<T> gx(grad_input, "grad_input");
+        require_shape("grad_output", g.shape(), y.shape());
+        require_shape("grad_input", gx.shape(), y.shape());
+        gradient_of<kLogarithm, T>(g, y, gx, RowsAlong(y.shape(), dim), Exponentials(*ctx));
+        gx.store();
+    });
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <complex>
 #include <memory>
 #include <optional>
@@ -12,8 +13,25 @@
 
 namespace diopi::reference {
 
+/// out[i] = f(a[i], b[i]), for a formula with a version for arrays.
+template <class T, class F>
+void row_of_arrays(T* out, const T* a, int64_t step_a, const T* b, int64_t step_b, int64_t n, const F& f) {
+    std::array<T, 512> left, right;
+    for (int64_t first = 0; first < n; first += std::ssize(left)) {
+        const int64_t count = std::min(n - first, static_cast<int64_t>(std::ssize(left)));
+        for (int64_t i = 0; i < count; ++i) {
+            left[static_cast<size_t>(i)] = a[(first + i) * step_a];
+            right[static_cast<size_t>(i)] = b[(first + i) * step_b];
+        }
+        f.in_vectors(left.data(), right.data(), out + first, count);
+    }
+}
+
 template <class R, class T, class F>
 void row(R* out, const T* a, int64_t step_a, const T* b, int64_t step_b, int64_t n, F f) {
+    if constexpr (requires { f.in_vectors(a, b, out, n); }) {
+        if (f.allows_vectors) return row_of_arrays(out, a, step_a, b, step_b, n, f);
+    }
     // out may be a itself, element for element: no iteration depends on another.
     if (step_a == 1 && step_b == 1) {
 #pragma GCC ivdep

@@ -4,6 +4,7 @@
 #include "kernels/entries/entries.hpp"
 #include "kernels/reference/binary.hpp"
 #include "kernels/reference/operators.hpp"
+#include "kernels/reference/vector_math.hpp"
 
 namespace diopi::reference {
 
@@ -19,17 +20,28 @@ int64_t integer_power(int64_t base, int64_t exponent) {
     return static_cast<int64_t>(result);
 }
 
+/// a^b, or b^a where reversed.
+template <bool kReversed>
+struct Power {
+    bool allows_vectors;
+
+    double operator()(double a, double b) const { return kReversed ? std::pow(b, a) : std::pow(a, b); }
+    void in_vectors(const double* a, const double* b, double* out, int64_t n) const {
+        kReversed ? reference::in_vectors::pow(b, a, out, n) : reference::in_vectors::pow(a, b, out, n);
+    }
+};
+
 /// out = a^b. A number is the exponent b, or the base where `reversed`.
-diopiError_t power(diopiTensorHandle_t out, diopiConstTensorHandle_t input, const Other& other, bool reversed) {
+diopiError_t power(const Context& ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input, const Other& other,
+                   bool reversed) {
     return kernel([&] {
         switch (common_kind(input, other)) {
             case Kind::kComplex:
             case Kind::kBool:
                 refuse_dtype("input", view_of(input).dtype, "an integer or floating dtype, or a number that is one");
             case Kind::kFloating:
-                if (reversed)
-                    return apply<double>(out, input, other, [](double b, double a) { return std::pow(a, b); });
-                return apply<double>(out, input, other, [](double a, double b) { return std::pow(a, b); });
+                if (reversed) return apply<double>(out, input, other, Power<true>{allows_vectors(ctx)});
+                return apply<double>(out, input, other, Power<false>{allows_vectors(ctx)});
             case Kind::kInteger:
                 if (other.tensor == nullptr && !reversed && other.scalar->ival < 0) {
                     refuse("exponent is " + std::to_string(other.scalar->ival) +
@@ -43,13 +55,13 @@ diopiError_t power(diopiTensorHandle_t out, diopiConstTensorHandle_t input, cons
     });
 }
 
-diopiError_t power(diopiContextHandle_t, std::string_view, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+diopiError_t power(diopiContextHandle_t ctx, std::string_view, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                    const Other& exponent) {
-    return power(out, input, exponent, false);
+    return power(*ctx, out, input, exponent, false);
 }
-diopiError_t power_of_number(diopiContextHandle_t, std::string_view, diopiTensorHandle_t out, const diopiScalar_t* base,
-                             diopiConstTensorHandle_t exponent) {
-    return power(out, exponent, base, true);
+diopiError_t power_of_number(diopiContextHandle_t ctx, std::string_view, diopiTensorHandle_t out,
+                             const diopiScalar_t* base, diopiConstTensorHandle_t exponent) {
+    return power(*ctx, out, exponent, base, true);
 }
 
 }  // namespace

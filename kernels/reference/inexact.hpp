@@ -120,11 +120,13 @@ inline Inexact sqrt(const Inexact& x) {
     const double lowest = std::sqrt(std::max(x.value - x.error, 0.0));
     return Inexact::rounded(root, x.error > 0 ? x.error / (root + lowest) : 0);
 }
+/// exp(x) from its value and from exp(e) - 1 of the argument's error e.
+inline Inexact power_of(double power, double growth) { return Inexact::rounded(power, power * growth, 6); }
+/// e + e^2 is above exp(e) - 1 for small e, and cheaper.
+inline bool has_small_error(const Inexact& x) { return x.error < 0.01; }
+inline double growth_of_small(const Inexact& x) { return x.error * (1 + x.error); }
 inline Inexact exp(const Inexact& x) {
-    const double power = std::exp(x.value);
-    // e + e^2 is above e^e - 1 for small e, and cheaper.
-    const double growth = x.error < 0.01 ? x.error * (1 + x.error) : std::expm1(x.error);
-    return Inexact::rounded(power, power * growth, 6);
+    return power_of(std::exp(x.value), has_small_error(x) ? growth_of_small(x) : std::expm1(x.error));
 }
 inline Inexact log(const Inexact& x) {
     const double error = x.error > 0 ? -std::log1p(-std::min(x.error / x.value, 1.0)) : 0;
@@ -245,14 +247,29 @@ class Sums {
             for (size_t p = 0; p < kParts; ++p) at[p][k] = parts[p];
         }
     }
-    [[nodiscard]] T value(int64_t number) const {
-        typename Sum<T>::Parts parts;
-        for (size_t p = 0; p < kParts; ++p) parts[p] = parts_[p][static_cast<size_t>(number)];
-        return Sum<T>(parts).value();
+    /// Adds term(k, i) to the sum number i, for k from 0 to rows - 1 and i from 0 to n - 1.
+    template <class Term>
+    void add_rows(int64_t rows, int64_t n, const Term& term) {
+        if (n != 1) {
+            for (int64_t k = 0; k < rows; ++k) add(0, n, [&](int64_t i) { return term(k, i); });
+            return;
+        }
+        Sum<T> sum(parts_of(0));
+        for (int64_t k = 0; k < rows; ++k) sum += term(k, 0);
+        const typename Sum<T>::Parts parts = sum.parts();
+        for (size_t p = 0; p < kParts; ++p) parts_[p][0] = parts[p];
     }
+    [[nodiscard]] T value(int64_t number) const { return Sum<T>(parts_of(static_cast<size_t>(number))).value(); }
 
  private:
     static constexpr size_t kParts = std::tuple_size_v<typename Sum<T>::Parts>;
+
+    [[nodiscard]] typename Sum<T>::Parts parts_of(size_t number) const {
+        typename Sum<T>::Parts parts;
+        for (size_t p = 0; p < kParts; ++p) parts[p] = parts_[p][number];
+        return parts;
+    }
+
     std::array<std::vector<double>, kParts> parts_;
 };
 

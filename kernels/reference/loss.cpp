@@ -219,9 +219,9 @@ class Coefficients {
 };
 
 template <class T>
-std::unique_ptr<T[]> log_probabilities(const Operand<T>& x, const Classes& at) {
+std::unique_ptr<T[]> log_probabilities(const Context& ctx, const Operand<T>& x, const Classes& at) {
     auto values = std::make_unique_for_overwrite<T[]>(static_cast<size_t>(x.numel()));
-    log_softmax(x.data(), values.get(), at.samples, at.classes, at.positions);
+    log_softmax(x.data(), values.get(), at.samples, at.classes, at.positions, Exponentials(ctx));
     return values;
 }
 
@@ -235,7 +235,7 @@ diopiError_t cross_entropy(diopiContextHandle_t ctx, std::string_view, diopiTens
         Output<T> y(out, "out");
         const Classes at(x.shape());
         const Coefficients<T> coefficients(x.shape(), at, target, weight, ignore_index, label_smoothing);
-        const auto log_p = log_probabilities(x, at);
+        const auto log_p = log_probabilities(*ctx, x, at);
         reduce(y, at, reduction, coefficients.divisor(), [&](int64_t i) {
             const T* column = log_p.get() + at.column(i);
             Sum<T> loss;
@@ -258,7 +258,7 @@ diopiError_t cross_entropy_backward(diopiContextHandle_t ctx, std::string_view, 
         const Classes at(x.shape());
         const Coefficients<T> coefficients(x.shape(), at, target, weight, ignore_index, label_smoothing);
         const GradScale<T> scale(grad_output, at, reduction, coefficients.divisor());
-        const auto log_p = log_probabilities(x, at);
+        const auto log_p = log_probabilities(*ctx, x, at);
         for (int64_t i = 0; i < at.targets(); ++i) {
             const int64_t first = at.column(i);
             using std::exp;

@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "core/half.hpp"
+#include "core/instruction_sets.hpp"
 #include "runtime/device.hpp"
 
 namespace diopi::reference {
@@ -161,6 +162,15 @@ To narrow(const From& x) {
     }
 }
 
+template <class T, class From>
+void load_row(const From* __restrict in, int64_t step, int64_t n, T* __restrict to) {
+    if (step == 1) {
+        for (int64_t i = 0; i < n; ++i) to[i] = widen<T>(in[i]);
+    } else {
+        for (int64_t i = 0; i < n; ++i) to[i] = widen<T>(in[i * step]);
+    }
+}
+
 template <class T>
 void load(const View& view, const void* memory, T* out) {
     const Shape dense = contiguous_strides(view.shape);
@@ -170,14 +180,9 @@ void load(const View& view, const void* memory, T* out) {
     visit_storage(view.dtype, [&](auto tag) {
         using From = typename decltype(tag)::type;
         if constexpr (!is_complex_type<From> || is_complex_type<T>) {
+            const auto load_best = best<load_row<T, From>>();
             rows.for_each([&](const Rows<2>::Offsets& at) {
-                const From* __restrict in = static_cast<const From*>(memory) + at[0];
-                T* __restrict to = out + at[1];
-                if (step == 1) {
-                    for (int64_t i = 0; i < n; ++i) to[i] = widen<T>(in[i]);
-                } else {
-                    for (int64_t i = 0; i < n; ++i) to[i] = widen<T>(in[i * step]);
-                }
+                load_best(static_cast<const From*>(memory) + at[0], step, n, out + at[1]);
             });
         }
     });

@@ -2,6 +2,10 @@
 /// the name of its operator.
 #pragma once
 
+#include <algorithm>
+#include <array>
+
+#include "kernels/reference/exponentials.hpp"
 #include "kernels/reference/operand.hpp"
 #include "kernels/reference/vector_math.hpp"
 
@@ -59,7 +63,23 @@ diopiError_t map_same(diopiContextHandle_t, std::string_view, diopiTensorHandle_
     });
 }
 
-/// grad_input = f(grad_output, saved); `saved` is the forward function's input or output.
+/// out[i] = f(g[i], x[i], exp(f.exponent(x[i]))).
+template <class T, class F>
+void map_with_powers(const Operand<T>& g, const Operand<T>& x, WriteOnly<T>& out, const Exponentials& take_powers,
+                     const F& f) {
+    std::array<T, Exponentials::kBlock> power;
+    for (int64_t first = 0; first < x.numel(); first += Exponentials::kBlock) {
+        const int64_t n = std::min(x.numel() - first, Exponentials::kBlock);
+        for (int64_t i = 0; i < n; ++i) power[static_cast<size_t>(i)] = f.exponent(x[first + i]);
+        take_powers(power.data(), n);
+        for (int64_t i = 0; i < n; ++i) {
+            out[first + i] = f(T(g[first + i]), T(x[first + i]), power[static_cast<size_t>(i)]);
+        }
+    }
+}
+
+/// grad_input = f(grad_output, saved); `saved` is the forward function's input or output. A formula with an exponent
+/// takes its power, too.
 template <class F>
 diopiError_t map_gradient(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
                           diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t saved, F f) {
@@ -69,7 +89,11 @@ diopiError_t map_gradient(diopiContextHandle_t ctx, diopiTensorHandle_t grad_inp
         WriteOnly<T> gx(grad_input, "grad_input");
         require_shape("grad_output", g.shape(), x.shape());
         require_shape("grad_input", gx.shape(), x.shape());
-        for (int64_t i = 0; i < x.numel(); ++i) gx[i] = f(g[i], x[i]);
+        if constexpr (requires { f.exponent(T()); }) {
+            map_with_powers<T>(g, x, gx, Exponentials(*ctx), f);
+        } else {
+            for (int64_t i = 0; i < x.numel(); ++i) gx[i] = f(g[i], x[i]);
+        }
         gx.store();
     });
 }

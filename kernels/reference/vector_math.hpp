@@ -28,6 +28,9 @@ namespace in_vectors {
 #define DIOPI_DECLARE(name) ArrayFunction name;
 DIOPI_VECTOR_FUNCTIONS(DIOPI_DECLARE)
 #undef DIOPI_DECLARE
+
+/// z[i] = x[i]^y[i] for i from 0 to n - 1; z may be x or y.
+void pow(const double* x, const double* y, double* z, int64_t n);
 }  // namespace in_vectors
 
 /// y[i] = after(x[i], f(before(x[i]))); y may be x.

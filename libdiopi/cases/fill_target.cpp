@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "core/half_simd.hpp"
+#include "core/instruction_sets.hpp"
 
 namespace diopi {
 
@@ -35,11 +36,12 @@ To cast(From x) {
 }
 
 template <class To, class From>
+void cast_all(const From* __restrict from, size_t n, To* __restrict to) {
+    for (size_t i = 0; i < n; ++i) to[i] = cast<To>(from[i]);
+}
+template <class To, class From>
 void store_as(std::span<const From> from, std::byte* to) {
-    auto* __restrict out = reinterpret_cast<To*>(to);
-    const From* __restrict in = from.data();
-    const size_t n = from.size();
-    for (size_t i = 0; i < n; ++i) out[i] = cast<To>(in[i]);
+    best<cast_all<To, From>>()(from.data(), from.size(), reinterpret_cast<To*>(to));
 }
 
 void store_tfloat32(std::span<const float> from, std::byte* to) {

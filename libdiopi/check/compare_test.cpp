@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "check/judge.hpp"
 #include "check/legacy.hpp"
@@ -433,6 +434,28 @@ TEST_CASE("an output of zeros fails where the expected mean is near zero") {
     CHECK(result.deviation.cosine == 0);
     CHECK(result.deviation.mismatches > 4000);
     CHECK(result.deviation.where == "nearly everywhere");
+}
+
+TEST_CASE("the cosine is that of the finite elements") {
+    std::vector<double> values = reals(3000);
+    for (const size_t i : {7u, 1501u, 2999u}) values[i] = i == 7 ? kNan : -kInf;
+    for (const Dtype dtype : {Dtype::float32, Dtype::float64}) {
+        const Tensor actual = rounded_to(dtype, {3000}, values);
+        for (int64_t i = 0; i < 3000; i += 4) store(actual, i, 0.0);
+        std::vector<double> left, right;
+        for (int64_t i = 0; i < 3000; ++i) {
+            if (!std::isfinite(real_of(actual, i))) continue;
+            left.push_back(real_of(actual, i));
+            right.push_back(values[static_cast<size_t>(i)]);
+        }
+        const auto dot = [](const auto& a, const auto& b) {
+            return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
+        };
+        // No element is beyond the tolerance: all blocks are swept.
+        const Comparison result = check(actual, oracle_of({3000}, values), tolerance_of(100, 0));
+        CHECK(result.passed);
+        CHECK(result.deviation.cosine == Approx(dot(left, right) / std::sqrt(dot(left, left) * dot(right, right))));
+    }
 }
 
 TEST_CASE("complex outputs are compared part by part") {

@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <limits>
 
+#include "core/convert.hpp"
+
 namespace diopi {
 
 namespace {
@@ -26,7 +28,34 @@ void change(const Tensor& tensor, Change&& changed) {
     for (int64_t i = 0; i < n; ++i) x[i] = changed(x[i]);
 }
 
+/// Elements of a part: they stay in a cache between two steps.
+constexpr int64_t kPart = int64_t{1} << 14;
+
+/// The indices [begin, begin + count) of the first dim; one index is a tensor without that dim.
+Tensor part_of(const Tensor& tensor, int64_t begin, int64_t count) {
+    Tensor part = tensor;
+    part.offset += begin * tensor.strides.front();
+    part.shape.front() = count;
+    if (count > 1) return part;
+    part.shape.erase(part.shape.begin());
+    part.strides.erase(part.strides.begin());
+    return part;
+}
+
 }  // namespace
+
+void widen_magnitudes(const Tensor& from, const Tensor& to, Sign sign) {
+    const int64_t n = from.numel();
+    if (sign == Sign::kKept || n <= kPart) {
+        widen(from, to);
+        return take_magnitudes(to, sign);
+    }
+    const int64_t size = from.shape.front(), step = std::max<int64_t>(kPart / (n / size), 1);
+    for (int64_t i = 0; i < size; i += step) {
+        const int64_t count = std::min(step, size - i);
+        widen_magnitudes(part_of(from, i, count), part_of(to, i, count), sign);
+    }
+}
 
 void take_magnitudes(const Tensor& tensor, Sign sign) {
     if (sign == Sign::kKept) return;

@@ -14,5 +14,7 @@ enum class Sign {
 
 /// Replaces numbers by their magnitudes, unless the sign is kept. The magnitude of a complex number is always finite.
 void take_magnitudes(const Tensor& tensor, Sign sign);
+/// widen(), then take_magnitudes() of `to`, part by part: each number comes from memory once.
+void widen_magnitudes(const Tensor& from, const Tensor& to, Sign sign);
 
 }  // namespace diopi

@@ -158,17 +158,27 @@ struct Compared {
     Bits equal;
 };
 
-/// Adds to the figures of the cosine, without elements that are not finite.
+/// The sums of the cosine over a part of a block.
 template <class Lanes, class Bits>
-void add_squares(const Lanes& actual, const Lanes& expected, Figures<Lanes, Bits>& f) {
-    const Lanes most = Lanes{} + kMostFinite;
-    const Bits finite =
-        ((Lanes)((Bits)expected & kMagnitudeBits) <= most) & ((Lanes)((Bits)actual & kMagnitudeBits) <= most);
-    const Lanes a = (Lanes)((Bits)actual & finite), e = (Lanes)((Bits)expected & finite);
-    f.dot += a * e;
-    f.square_actual += a * a;
-    f.square_expected += e * e;
-}
+struct Squares {
+    Lanes dot = {}, actual = {}, expected = {};
+
+    void add(const Lanes& a, const Lanes& e) {
+        dot += a * e;
+        actual += a * a;
+        expected += e * e;
+    }
+    /// Without elements that are not finite.
+    void add_finite(const Lanes& a, const Lanes& e) {
+        const Lanes most = Lanes{} + kMostFinite;
+        const Bits finite = ((Lanes)((Bits)e & kMagnitudeBits) <= most) & ((Lanes)((Bits)a & kMagnitudeBits) <= most);
+        add((Lanes)((Bits)a & finite), (Lanes)((Bits)e & finite));
+    }
+    [[nodiscard]] bool all_finite() const {
+        const Lanes most = Lanes{} + kMostFinite;
+        return !any(~((actual <= most) & (expected <= most)));
+    }
+};
 
 /// Adds the figures of a block whose elements are all shown to be right; else false, and nothing is added. Accepts only
 /// what judge() accepts; elements that it cannot decide (rounding ties, NaN against numbers, overflow to infinity,
@@ -188,13 +198,26 @@ bool sweep(const Block& block, const Rule& rule, Scan& total) {
     for (int64_t begin = 0; begin < block.count; begin += kPart) {
         const int64_t end = std::min(begin + kPart, block.count);
         Bits unequal = {};
-        for (int64_t i = begin; i < end; i += kLanes) {
-            Lanes a, e;
-            load(a, &block.actual[static_cast<size_t>(i)]);
-            load(e, block.expected + i);
+        Squares<Lanes, Bits> squares;
+        const auto each = [&](auto&& visit) {
+            for (int64_t i = begin; i < end; i += kLanes) {
+                Lanes a, e;
+                load(a, &block.actual[static_cast<size_t>(i)]);
+                load(e, block.expected + i);
+                visit(a, e);
+            }
+        };
+        each([&](const Lanes& a, const Lanes& e) {
             unequal |= a != e;
-            add_squares(a, e, f);
+            squares.add(a, e);
+        });
+        if (!squares.all_finite()) {
+            squares = {};
+            each([&](const Lanes& a, const Lanes& e) { squares.add_finite(a, e); });
         }
+        f.dot += squares.dot;
+        f.square_actual += squares.actual;
+        f.square_expected += squares.expected;
         if (!any(unequal)) continue;
         Bits larger = {};
         for (int64_t i = begin; i < end; i += kLanes) {

@@ -1,6 +1,8 @@
 #include "core/strided.hpp"
 
+#include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 
 namespace diopi {
@@ -11,27 +13,55 @@ struct Wide {
     uint64_t words[2];
 };
 
-template <class T>
-void copy_rows(const Tensor& from, const Tensor& to) {
-    const T* source = from.data_as<T>();
-    T* target = to.data_as<T>();
-    if (from.shape.empty()) {
-        *target = *source;
-        return;
+constexpr int64_t kCacheLine = 64;
+/// Rows and columns that are copied together, where neighbours of one side are far from each other on the other side.
+constexpr int64_t kSquare = 32;
+
+/// The dim of more than one index, but for the last one, along which the strides are least; 0 if there is none.
+size_t nearest_dim(ShapeView shape, ShapeView strides) {
+    size_t nearest = 0;
+    for (size_t d = 1; d + 1 < shape.size(); ++d) {
+        if (shape[nearest] == 1 || (shape[d] > 1 && std::abs(strides[d]) < std::abs(strides[nearest]))) nearest = d;
     }
-    const int64_t n = from.shape.back();
-    const int64_t step_from = from.strides.back();
-    const int64_t step_to = to.strides.back();
-    const ShapeView outer(from.shape.data(), from.shape.size() - 1);
-    // The offsets of the rows of `to` are collected first; that costs little, because rows are long.
-    std::vector<int64_t> rows;
-    rows.reserve(static_cast<size_t>(numel(outer)));
-    for_each_offset(outer, {to.strides.data(), outer.size()}, [&](int64_t offset) { rows.push_back(offset); });
-    size_t row = 0;
-    for_each_offset(outer, {from.strides.data(), outer.size()}, [&](int64_t offset) {
-        const T* in = source + offset;
-        T* out = target + rows[row++];
-        for (int64_t i = 0; i < n; ++i) out[i * step_to] = in[i * step_from];
+    return nearest;
+}
+
+/// The rows and columns of one plane: their number, and the steps from one to the next.
+struct Side {
+    int64_t n = 1, from = 0, to = 0;
+};
+
+template <class T>
+void copy_plane(const T* from, const Side& rows, const Side& columns, T* to) {
+    const int64_t height = std::min(rows.n, kSquare), width = rows.n == 1 ? columns.n : kSquare;
+    for (int64_t top = 0; top < rows.n; top += height) {
+        for (int64_t left = 0; left < columns.n; left += width) {
+            const int64_t bottom = std::min(top + height, rows.n), right = std::min(left + width, columns.n);
+            for (int64_t r = top; r < bottom; ++r) {
+                const T* in = from + r * rows.from;
+                T* out = to + r * rows.to;
+                for (int64_t c = left; c < right; ++c) out[c * columns.to] = in[c * columns.from];
+            }
+        }
+    }
+}
+
+template <class T>
+void copy_elements(const Tensor& from, const Tensor& to) {
+    Shape outer = from.shape;
+    Side rows, columns;
+    if (!outer.empty()) {
+        columns = {outer.back(), from.strides.back(), to.strides.back()};
+        outer.back() = 1;
+        const Shape& wide = std::abs(columns.from) > std::abs(columns.to) ? from.strides : to.strides;
+        if (std::abs(wide.back()) * static_cast<int64_t>(sizeof(T)) >= kCacheLine) {
+            const size_t d = nearest_dim(from.shape, wide);
+            rows = {outer[d], from.strides[d], to.strides[d]};
+            outer[d] = 1;
+        }
+    }
+    for_each_offset_pair(outer, from.strides, to.strides, [&](int64_t source, int64_t target) {
+        copy_plane(from.data_as<T>() + source, rows, columns, to.data_as<T>() + target);
     });
 }
 
@@ -45,15 +75,15 @@ void copy_strided(const Tensor& from, const Tensor& to) {
     }
     switch (size_of(from.dtype)) {
         case 1:
-            return copy_rows<uint8_t>(from, to);
+            return copy_elements<uint8_t>(from, to);
         case 2:
-            return copy_rows<uint16_t>(from, to);
+            return copy_elements<uint16_t>(from, to);
         case 4:
-            return copy_rows<uint32_t>(from, to);
+            return copy_elements<uint32_t>(from, to);
         case 8:
-            return copy_rows<uint64_t>(from, to);
+            return copy_elements<uint64_t>(from, to);
         default:
-            return copy_rows<Wide>(from, to);
+            return copy_elements<Wide>(from, to);
     }
 }
 

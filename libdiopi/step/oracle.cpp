@@ -185,8 +185,7 @@ Result<TensorPtr> Oracle::widened(const TensorPtr& tensor, Sign sign, bool share
     }
     auto out = make_tensor(cpu_device(), {tensor->shape, wide_dtype(tensor->dtype), {}});
     if (!out.ok()) return out;
-    widen(*tensor, **out);
-    take_magnitudes(**out, sign);
+    widen_magnitudes(*tensor, **out, sign);
     if (cached && static_cast<int64_t>((*out)->nbytes()) <= kMostShared) widened_[tensor] = *out;
     return out;
 }

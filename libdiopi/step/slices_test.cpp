@@ -93,10 +93,11 @@ TEST_CASE("a call along a dim in slices has the results and error bounds of the 
         Shape shape;
         int64_t dim, slices;
     };
-    // Whole rows, some at a time or one, and ranges of neighbouring columns, also of rows that are longer than a slice.
+    // Whole rows, some at a time or one, and ranges of neighbouring columns (the last one of a
+    // column alone), also of rows that are longer than a slice.
     for (const auto& [shape, dim, slices] :
          {Sizes{{7, 50, 431}, 1, 3}, Sizes{{7, 50, 431}, -3, 3}, Sizes{{7, 50, 431}, 2, 3}, Sizes{{2, 70'000}, -1, 2},
-          Sizes{{70'000, 130}, 0, 3}, Sizes{{2, 70, 1000}, 1, 4}}) {
+          Sizes{{70'000, 129}, 0, 3}, Sizes{{2, 70, 1000}, 1, 4}}) {
         CAPTURE(shape, dim);
         for (const char* function : {"diopiSoftmax", "diopiLogSoftmax"}) {
             Call forward(*find_row(function));
