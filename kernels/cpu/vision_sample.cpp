@@ -1,10 +1,7 @@
 /// Images sampled at points: -1 and 1 are the outer edges of the first and the last element, and outside are zeros.
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cmath>
-#include <cstdint>
-#include <type_traits>
 #include <utility>
 
 #include "core/instruction_sets.hpp"
@@ -70,9 +67,8 @@ template <class T, int kPer, int kDeep>
 struct PointTaps {
     static constexpr int kAll = kDeep * kPer * kPer;
     static constexpr int64_t kPoints = points_of(kAll);
-    int64_t at[kAll][kPoints];  ///< in a plane; 0 outside
+    int64_t at[kAll][kPoints];  ///< in a plane; negative: outside
     T weight[kAll][kPoints];
-    T inside[kAll][kPoints];  ///< all bits of elements inside, none outside: a product would leave NaN and infinity
     bool all_inside = true;
 
     PointTaps(const Samples<T>& s, int64_t begin, int64_t n) {
@@ -89,8 +85,7 @@ struct PointTaps {
                 const int64_t deep = z.first[p] + i, down = y.first[p] + j, along = x.first[p] + k;
                 const bool is_inside =
                     (deep >= 0) & (deep < s.depth) & (down >= 0) & (down < s.height) & (along >= 0) & (along < s.width);
-                at[tap][p] = is_inside ? (deep * s.height + down) * s.width + along : 0;
-                inside[tap][p] = std::bit_cast<T>(is_inside ? ~Bits{0} : Bits{0});
+                at[tap][p] = is_inside ? (deep * s.height + down) * s.width + along : -1;
                 weight[tap][p] = z.weight[i][p] * y.weight[j][p] * x.weight[k][p];
                 outside |= static_cast<int>(!is_inside);
             }
@@ -99,28 +94,12 @@ struct PointTaps {
     }
 
     void sum(const T* plane, int64_t n, T* to) const {
-        all_inside ? sum_of<true>(plane, n, to) : sum_of<false>(plane, n, to);
-    }
-
- private:
-    using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
-
-    /// Elements are fetched one by one, then weighted in vectors.
-    template <bool kAllInside>
-    void sum_of(const T* plane, int64_t n, T* to) const {
-        constexpr int64_t kBlock = 64;
-        for (int64_t first = 0; first < n; first += kBlock) {
-            const int64_t count = std::min(kBlock, n - first);
-            T sum[kBlock] = {};
+        for (int64_t p = 0; p < n; ++p) {
+            T sum = 0;
             for (int tap = 0; tap < kAll; ++tap) {
-                T x[kBlock];
-                for (int64_t p = 0; p < count; ++p) x[p] = plane[at[tap][first + p]];
-                for (int64_t p = 0; p < count; ++p) {
-                    const Bits kept = kAllInside ? ~Bits{0} : std::bit_cast<Bits>(inside[tap][first + p]);
-                    sum[p] += weight[tap][first + p] * std::bit_cast<T>(std::bit_cast<Bits>(x[p]) & kept);
-                }
+                if (all_inside || at[tap][p] >= 0) sum += weight[tap][p] * plane[at[tap][p]];
             }
-            std::copy_n(sum, count, to + first);
+            to[p] = sum;
         }
     }
 };

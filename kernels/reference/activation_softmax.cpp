@@ -34,8 +34,8 @@ struct Columns {
     std::array<T, Exponentials::kBlock> block;
 };
 
-/// The columns number `start` to start + count - 1 of a part of the tensor. One column of a tensor that has no others
-/// beside it is known to the compiler to lie in one piece.
+/// Columns side by side, each of n elements: the first element of the first one is at `start`. The compiler knows that
+/// a column without others beside it lies in one piece.
 template <bool kAlone>
 struct Group {
     int64_t start = 0, given_count = 1, n = 0, given_inner = 1;

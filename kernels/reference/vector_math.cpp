@@ -67,8 +67,9 @@ void on_whole_vectors(ArrayFunction* loop, const double* x, double* y, int64_t n
     std::copy_n(rest.begin(), n - whole, y + whole);
 }
 
-/// Powers of one block, whose last vector has room behind n.
 constexpr int64_t kPowers = 512;
+
+/// Powers of at most kPowers numbers.
 void powers(const double* x, const double* y, double* z, int64_t n) {
     // The rest are arguments whose powers have no pattern: 0, infinity and NaN.
     const auto is_plain = [](double a, double b) {
