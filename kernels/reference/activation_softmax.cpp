@@ -45,9 +45,8 @@ struct Group {
     [[nodiscard]] int64_t row(int64_t k) const { return start + k * (kAlone ? 1 : given_inner); }
 };
 
-/// Calls run(group, columns) for groups of columns along dim.
 template <bool kAlone, class T, class Run>
-void for_each_group(const RowsAlong& at, Run run) {
+void for_each_group_of(const RowsAlong& at, const Run& run) {
     Columns<T> columns(std::min(kColumns, at.inner));
     for (int64_t o = 0; o < at.outer; ++o) {
         for (int64_t first = 0; first < at.inner; first += kColumns) {
@@ -55,6 +54,12 @@ void for_each_group(const RowsAlong& at, Run run) {
             run(Group<kAlone>{start, std::min(kColumns, at.inner - first), at.n, at.inner}, columns);
         }
     }
+}
+
+/// Calls run(group, columns) for groups of columns along dim.
+template <class T, class Run>
+void for_each_group(const RowsAlong& at, const Run& run) {
+    at.inner == 1 ? for_each_group_of<true, T>(at, run) : for_each_group_of<false, T>(at, run);
 }
 
 /// Calls visit(number of the first row, number of rows) for blocks of n rows of `count` columns.
@@ -106,12 +111,9 @@ void softmax_of_group(const double* x, To& y, const Group<kAlone>& at, const Exp
 
 template <bool kLogarithm, class T, class To>
 void softmax_of(const double* x, To& y, const RowsAlong& at, const Exponentials& take_powers) {
-    const auto run = [&]<bool kAlone>(std::bool_constant<kAlone>) {
-        const auto of_group = best<softmax_of_group<kLogarithm, kAlone, T, To>>();
-        for_each_group<kAlone, T>(
-            at, [&](const Group<kAlone>& group, Columns<T>& columns) { of_group(x, y, group, take_powers, columns); });
-    };
-    at.inner == 1 ? run(std::true_type()) : run(std::false_type());
+    for_each_group<T>(at, [&]<bool kAlone>(const Group<kAlone>& group, Columns<T>& columns) {
+        best<softmax_of_group<kLogarithm, kAlone, T, To>>()(x, y, group, take_powers, columns);
+    });
 }
 
 template <bool kLogarithm, bool kAlone, class T>
@@ -143,13 +145,9 @@ void gradient_of_group(const Operand<T>& g, const Operand<T>& y, WriteOnly<T>& g
 template <bool kLogarithm, class T>
 void gradient_of(const Operand<T>& g, const Operand<T>& y, WriteOnly<T>& gx, const RowsAlong& at,
                  const Exponentials& take_powers) {
-    const auto run = [&]<bool kAlone>(std::bool_constant<kAlone>) {
-        const auto of_group = best<gradient_of_group<kLogarithm, kAlone, T>>();
-        for_each_group<kAlone, T>(at, [&](const Group<kAlone>& group, Columns<T>& columns) {
-            of_group(g, y, gx, group, take_powers, columns);
-        });
-    };
-    at.inner == 1 ? run(std::true_type()) : run(std::false_type());
+    for_each_group<T>(at, [&]<bool kAlone>(const Group<kAlone>& group, Columns<T>& columns) {
+        best<gradient_of_group<kLogarithm, kAlone, T>>()(g, y, gx, group, take_powers, columns);
+    });
 }
 
 template <class T>
