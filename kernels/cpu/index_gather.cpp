@@ -1,6 +1,7 @@
 /// Elements along one dim, by an index for each: loops over the elements of the index, in which the dim of the indexed
 /// tensor has stride 0.
 #include <algorithm>
+#include <atomic>
 #include <string>
 
 #include "kernels/cpu/item.hpp"
@@ -25,22 +26,51 @@ struct Walk {
     const int64_t* positions = nullptr;
     int64_t stride = 0;  ///< of the dim in the indexed tensor
 
-    /// Calls visit(element of operand 0, element of operand 2) for each index. Parts run in threads where no two of
-    /// them can reach one element, or where nothing is written by place.
+    /// Calls visit(element of operand 0, element of operand 2) for each index; visit writes the latter. Parts run in
+    /// threads where no two of them can reach one element.
     template <class Visit>
-    void for_each(bool reads_by_place, Visit&& visit) const {
-        const int64_t size = nest.sizes[0];
-        if (!reads_by_place && (nest.rank == 1 || nest.strides[2][0] == 0)) return run(nest, 0, visit);
-        parallel_for(size, size > 0 ? nest.numel / size : 0, Loop::arithmetic, [&](int64_t first, int64_t last) {
-            Nest part = nest;
-            part.sizes[0] = last - first;
-            run(part, first, visit);
+    void for_each(Visit&& visit) const {
+        if (nest.rank == 1 || nest.strides[2][0] == 0) return run(0, nest.sizes[0], visit);
+        in_parts([&](int64_t first, int64_t last) { run(first, last, visit); });
+    }
+
+    /// The same for an index that is not checked yet, of a dim of `size`; visit only reads the latter element. Whether
+    /// all numbers were places: blocks of them are checked just before their use, while the caches hold them.
+    template <class Visit>
+    [[nodiscard]] bool for_each_sound(int64_t size, Visit&& visit) const {
+        constexpr int64_t kBlock = 1 << 12;
+        const int64_t each = nest.numel / std::max<int64_t>(nest.sizes[0], 1);
+        const bool is_in_order = nest.strides[1][0] == each;
+        const int64_t rows = is_in_order ? std::max<int64_t>(kBlock / std::max<int64_t>(each, 1), 1) : nest.sizes[0];
+        std::atomic<bool> is_sound = is_in_order || are_places(numbers(0, nest.numel), size);
+        if (!is_sound) return false;
+        in_parts([&](int64_t begin, int64_t end) {
+            for (int64_t first = begin; first < end; first += rows) {
+                const int64_t last = std::min(first + rows, end);
+                if (is_in_order && !are_places(numbers(first * each, last * each), size)) is_sound = false;
+                if (!is_sound) return;
+                run(first, last, visit);
+            }
         });
+        return is_sound;
     }
 
  private:
+    [[nodiscard]] Positions numbers(int64_t first, int64_t last) const {
+        return {positions + first, static_cast<size_t>(last - first)};
+    }
+
+    /// Calls body(first, last) for parts of the outermost dim, each in its own thread.
+    template <class Body>
+    void in_parts(const Body& body) const {
+        const int64_t size = nest.sizes[0];
+        parallel_for(size, size > 0 ? nest.numel / size : 0, Loop::arithmetic, body);
+    }
+
     template <class Visit>
-    void run(const Nest& part, int64_t first, Visit&& visit) const {
+    void run(int64_t first, int64_t last, Visit&& visit) const {
+        Nest part = nest;
+        part.sizes[0] = last - first;
         const int64_t n = part.inner_size();
         const int64_t to = part.inner_stride(0), at = part.inner_stride(1), from = part.inner_stride(2);
         std::array<int64_t, 3> start;
@@ -72,11 +102,12 @@ Walk make_walk(const View& index, Positions positions, const View& own, const Vi
     return walk;
 }
 
+int64_t size_of_dim(const View& indexed, size_t dim) { return indexed.rank() == 0 ? 1 : indexed.shape[dim]; }
+
 /// The numbers of `index` in the dim of `indexed`.
 diopiError_t read_places(diopiContextHandle_t ctx, std::string_view op, const View& index, const View& indexed,
                          size_t dim, Positions& positions) {
-    const int64_t size = indexed.rank() == 0 ? 1 : indexed.shape[dim];
-    return read_positions(ctx, op, index, size, Negative::refused, positions);
+    return read_positions(ctx, op, index, size_of_dim(indexed, dim), Negative::refused, positions);
 }
 
 diopiError_t gather(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out,
@@ -88,15 +119,17 @@ diopiError_t gather(diopiContextHandle_t ctx, std::string_view op, diopiTensorHa
     if (error == diopiSuccess) error = check_element_index(op, at, x.shape, d);
     if (error == diopiSuccess) error = check_like(op, "out", y, at.shape, x.dtype);
     if (error != diopiSuccess || y.numel == 0) return error;
-    error = read_places(ctx, op, at, x, d, positions);
+    error = read_numbers(ctx, at, positions);
     if (error != diopiSuccess) return error;
     const Walk walk = make_walk(at, positions, y, x, d);
+    const int64_t size = size_of_dim(x, d);
+    bool is_sound = false;
     with_item(x.dtype, [&]<class E>() {
         auto* to = y.as<E>();
         const auto* from = x.as<const E>();
-        walk.for_each(true, [=](int64_t a, int64_t b) { to[a] = from[b]; });
+        is_sound = walk.for_each_sound(size, [=](int64_t a, int64_t b) { to[a] = from[b]; });
     });
-    return diopiSuccess;
+    return is_sound ? diopiSuccess : refuse_places(op, positions, size);
 }
 
 /// The most elements of the index that can name one place.
@@ -138,7 +171,7 @@ diopiError_t gather_backward(diopiContextHandle_t ctx, std::string_view op, diop
     const Walk walk = make_walk(at, positions, terms, sums, d);
     fill(sums, {diopi_dtype_float64, {.fval = 0}});
     const auto add = [&]<class Sum, class Term>() {
-        walk.for_each(false, [to = sums.as<Sum>(), from = terms.as<const Term>()](int64_t a, int64_t b) {
+        walk.for_each([to = sums.as<Sum>(), from = terms.as<const Term>()](int64_t a, int64_t b) {
             to[b] += static_cast<Sum>(from[a]);
         });
     };
@@ -159,9 +192,9 @@ void reduce_into(const Walk& walk, Scatter scatter, const View& y, const View& x
     auto* to = y.as<T>();
     const auto* from = x.as<const T>();
     if (scatter == Scatter::add)
-        walk.for_each(false, [=](int64_t a, int64_t b) { to[b] += from[a]; });
+        walk.for_each([=](int64_t a, int64_t b) { to[b] += from[a]; });
     else
-        walk.for_each(false, [=](int64_t a, int64_t b) { to[b] *= from[a]; });
+        walk.for_each([=](int64_t a, int64_t b) { to[b] *= from[a]; });
 }
 
 /// y changes at the places of the index; x has an element for each of them, or is one.
@@ -170,7 +203,7 @@ diopiError_t scatter_into(diopiContextHandle_t ctx, const View& y, size_t dim, c
     if (scatter == Scatter::replace) {
         const Walk walk = make_walk(index, positions, x, y, dim);
         with_item(y.dtype, [&]<class E>() {
-            walk.for_each(false, [to = y.as<E>(), from = x.as<const E>()](int64_t a, int64_t b) { to[b] = from[a]; });
+            walk.for_each([to = y.as<E>(), from = x.as<const E>()](int64_t a, int64_t b) { to[b] = from[a]; });
         });
         return diopiSuccess;
     }

@@ -1,5 +1,7 @@
 #include <omp.h>
 
+#include <utility>
+
 #include "kernels/cpu/onednn_testing.hpp"
 
 using namespace diopi;
@@ -32,6 +34,42 @@ TEST_CASE("functions that take elements by their places refuse places that do no
     CHECK(last_error() == "diopiIndexSelect: an index holds -1, but there are 3 places");
     REQUIRE(cpu::diopiIndex(&ctx, &made, x.get(), from_end, 1) == diopiSuccess);
     CHECK(values(*made) == Values{values(*x)[4], values(*x)[5]});
+}
+
+TEST_CASE(
+    "gather takes each element by its place along any dim, in any order of the memory, and refuses wrong places") {
+    const Shape shape = {90, 130};
+    const int64_t dim = GENERATE(0, 1);
+    const Shape index_strides = GENERATE(Shape{}, Shape{1, 90}), out_strides = GENERATE(Shape{}, Shape{1, 90});
+    const int threads = GENERATE(1, 2), before = omp_get_max_threads();
+    const auto x = random(shape, Dtype::float32, 1);
+    Values places(90 * 130), expected(90 * 130);
+    const Values from = values(*x);
+    const int64_t size = shape[static_cast<size_t>(dim)];
+    for (int64_t i = 0; i < std::ssize(places); ++i) {
+        const int64_t place = i * 7 % size, row = i / 130, column = i % 130;
+        places[static_cast<size_t>(i)] = static_cast<double>(place);
+        expected[static_cast<size_t>(i)] =
+            from[static_cast<size_t>(dim == 0 ? place * 130 + column : row * 130 + place)];
+    }
+    const auto y = unwritten(shape, Dtype::float32, out_strides);
+    diopiContext ctx(cpu_device());
+    const auto gather = [&] {
+        const auto at = tensor(shape, Dtype::int64, places, index_strides);
+        omp_set_num_threads(threads);
+        const diopiError_t error = cpu::diopiGather(&ctx, y.get(), x.get(), dim, at.get());
+        omp_set_num_threads(before);
+        return error;
+    };
+    REQUIRE(gather() == diopiSuccess);
+    CHECK(values(*y) == expected);
+    for (const size_t wrong : {size_t{0}, places.size() / 2, places.size() - 1}) {
+        const double right = std::exchange(places[wrong], static_cast<double>(size));
+        CHECK(gather() == diopiErrorOccurred);
+        CHECK(last_error() == "diopiGather: an index holds " + std::to_string(size) + ", but there are " +
+                                  std::to_string(size) + " places");
+        places[wrong] = right;
+    }
 }
 
 TEST_CASE("many terms on one place lose nothing") {

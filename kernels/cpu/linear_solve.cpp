@@ -20,40 +20,43 @@ diopiError_t in_compute_type(Dtype dtype, Run&& run) {
     return dtype == Dtype::float64 ? run.template operator()<double>() : run.template operator()<float>();
 }
 
-/// to (n, n) = the transpose of from.
+/// to (columns, rows) = the transpose of from; rows are `stride` and `to_stride` elements apart.
 template <class T>
-void transpose(int64_t n, const T* from, T* to) {
+void transpose(int64_t rows, int64_t columns, const T* from, int64_t stride, T* to, int64_t to_stride) {
     constexpr int64_t kTile = 16;
-    for (int64_t i = 0; i < n; i += kTile) {
-        for (int64_t j = 0; j < n; j += kTile) {
-            for (int64_t row = i; row < std::min(i + kTile, n); ++row) {
-                for (int64_t column = j; column < std::min(j + kTile, n); ++column) {
-                    to[column * n + row] = from[row * n + column];
+    for (int64_t i = 0; i < rows; i += kTile) {
+        for (int64_t j = 0; j < columns; j += kTile) {
+            for (int64_t row = i; row < std::min(i + kTile, rows); ++row) {
+                for (int64_t column = j; column < std::min(j + kTile, columns); ++column) {
+                    to[column * to_stride + row] = from[row * stride + column];
                 }
             }
         }
     }
 }
+/// to (n, n) = the transpose of from.
+template <class T>
+void transpose(int64_t n, const T* from, T* to) {
+    transpose(n, n, from, n, to, n);
+}
 
 // ---- Cholesky ----
 
-constexpr int64_t kFactorBlock = 48;
+constexpr int64_t kFactorBlock = 64;
 
-/// Columns start to end of a, from whose rows the products with the columns before have been subtracted. Returns the
+/// The upper factor in place of the upper triangle of a (n, n), whose rows are `stride` elements apart. Returns the
 /// order of the first minor that is not positive, or 0.
 template <class T>
-int64_t factorise_block(int64_t n, int64_t start, int64_t end, T* a) {
-    for (int64_t j = start; j < end; ++j) {
-        T* own = a + j * n;
-        T square = own[j];
-        for (int64_t k = start; k < j; ++k) square -= own[k] * own[k];
-        if (!(square > 0)) return j + 1;
-        own[j] = std::sqrt(square);
+int64_t factorise_block(int64_t n, T* a, int64_t stride) {
+    for (int64_t j = 0; j < n; ++j) {
+        T* own = a + j * stride;
+        if (!(own[j] > 0)) return j + 1;
+        own[j] = std::sqrt(own[j]);
+        for (int64_t c = j + 1; c < n; ++c) own[c] /= own[j];
         for (int64_t i = j + 1; i < n; ++i) {
-            T* row = a + i * n;
-            T rest = row[j];
-            for (int64_t k = start; k < j; ++k) rest -= row[k] * own[k];
-            row[j] = rest / own[j];
+            T* row = a + i * stride;
+            const T factor = own[i];
+            for (int64_t c = i; c < n; ++c) row[c] -= factor * own[c];
         }
     }
     return 0;
@@ -64,15 +67,19 @@ int64_t factorise_block(int64_t n, int64_t start, int64_t end, T* a) {
 template <class T>
 int64_t factorise(int64_t n, T* a, T* space) {
     for (int64_t start = 0; start < n; start += kFactorBlock) {
-        const int64_t end = std::min(start + kFactorBlock, n);
+        const int64_t end = std::min(start + kFactorBlock, n), width = end - start, rows = n - start;
         for (int64_t j = start; j < end; ++j) {
             for (int64_t k = 0; k < start; ++k) space[(j - start) * start + k] = -a[j * n + k];
         }
-        if (start > 0) {
-            gemm<T>(n - start, end - start, start, {a + start * n, n, 1}, {space, 1, start}, a + start * n + start, n,
-                    true);
-        }
-        if (const int64_t order = factorise_block(n, start, end, a); order != 0) return order;
+        T* block = a + start * n + start;
+        if (start > 0) gemm<T>(rows, width, start, {a + start * n, n, 1}, {space, 1, start}, block, n, true);
+        // The block's columns as rows, so that each step is one of neighbours.
+        transpose(rows, width, block, n, space, rows);
+        if (const int64_t order = best<factorise_block<T>>()(width, space, rows); order != 0) return start + order;
+        for_each_columns(width, n - end, [&](int64_t first, int64_t size) {
+            best<solve_block<T>>()(width, size, {space, 1, rows}, false, space + width + first, rows);
+        });
+        transpose(width, rows, space, rows, block, n);
     }
     return 0;
 }

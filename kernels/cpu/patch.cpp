@@ -52,7 +52,7 @@ void gather(const Patch& from, std::byte* to) {
         gather_rows<T, -1>(from, a, o);
     } else if (from.stride == 2) {
         gather_rows<T, 2>(from, a, o);
-    } else if (std::abs(from.row_stride) < std::abs(from.stride)) {
+    } else if (from.rows > 1 && std::abs(from.row_stride) < std::abs(from.stride)) {
         // The loop runs along the shorter stride, so that each cache line is read once.
         const int64_t span = (from.rows - 1) * from.row_stride;
         for (int64_t i = 0; i < from.n; ++i) {

@@ -1,4 +1,4 @@
-/// Products and convolutions have the same bits for any number of threads.
+/// Products, factors, solutions and convolutions have the same bits for any number of threads.
 #include <omp.h>
 
 #include <functional>
@@ -109,6 +109,21 @@ TEST_CASE("batches of products that need few threads have the same bits for any 
     const auto b = uneven({s.batch, s.k, s.n}, dtype, 2, form & 2 ? Shape{s.k * s.n, 1, s.k} : Shape{});
     const auto y = unwritten({s.batch, s.m, s.n}, dtype);
     check_threads({y}, [&](diopiContext& ctx) { return cpu::diopiBmm(&ctx, y.get(), a.get(), b.get()); });
+}
+
+TEST_CASE("factors of matrices and solutions of triangular systems have the same bits for any number of threads") {
+    const Dtype dtype = GENERATE(Dtype::float32, Dtype::float64);
+    const int64_t n = 300, columns = GENERATE(1, 40, 130, 500);
+    Values numbers = values(*uneven({n, n}, dtype, 1));
+    for (int64_t i = 0; i < n; ++i) numbers[static_cast<size_t>(i * (n + 1))] = 4 * n;
+    const auto mat = tensor({n, n}, dtype, numbers), b = uneven({n, columns}, dtype, 2);
+    const auto factor = unwritten({n, n}, dtype), info = unwritten({}, Dtype::int64);
+    const auto x = unwritten({n, columns}, dtype), copy = unwritten({n, n}, dtype);
+    check_threads({factor, x}, [&](diopiContext& ctx) {
+        const diopiError_t error = cpu::diopiCholesky(&ctx, factor.get(), info.get(), mat.get(), false, true);
+        if (error != diopiSuccess) return error;
+        return cpu::diopiTriangularSolve(&ctx, x.get(), copy.get(), b.get(), mat.get(), true, false, false);
+    });
 }
 
 TEST_CASE("a convolution and its gradients have the same bits for any number of threads") {

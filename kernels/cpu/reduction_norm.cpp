@@ -1,5 +1,5 @@
-/// Standard deviations, products and norms. Sums and products of floating numbers are formed in float64; four
-/// squares of bfloat16 numbers are added up in float32 before.
+/// Standard deviations, products and norms. Sums and products of floating numbers are formed in float64; in norms four
+/// squares of numbers of less than 64 bits are added up in float32 before.
 #include <cmath>
 
 #include "kernels/cpu/operators.hpp"

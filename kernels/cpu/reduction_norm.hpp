@@ -33,21 +33,14 @@ struct Norm1 : Sum {
 template <class T>
 struct Norm2 : Sum {
     using Element = T;
-    static double step(double a, T x) { return a + static_cast<double>(x) * static_cast<double>(x); }
-    static double finish(double a) { return std::sqrt(a); }
-};
-
-/// A square of a bfloat16 number is exact in float32 unless it overflows or underflows. Then the sum shows it, or is so
-/// large that what is lost does not count.
-template <>
-struct Norm2<Bfloat16> : Sum {
-    using Element = Bfloat16;
     template <class X>
     static X term(X x) {
         return x * x;
     }
-    static bool may_group(double sum) { return sum > 0x1p-80 && sum < kInfinity; }
-    static double step(double a, Bfloat16 x) { return a + term(static_cast<double>(widened(x))); }
+    /// Where a square overflows or underflows in float32, the sum shows it, or is so large that what is lost does not
+    /// count.
+    static bool may_group(double sum) requires(sizeof(T) < sizeof(double)) { return sum > 0x1p-80 && sum < kInfinity; }
+    static double step(double a, T x) { return a + term(static_cast<double>(widened(x))); }
     static double finish(double a) { return std::sqrt(a); }
 };
 

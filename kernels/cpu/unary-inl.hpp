@@ -51,12 +51,10 @@ void tile(void* const* out, const void* const* in, int64_t n, const void*) {
     const E* b = kIsBinary<F> ? static_cast<const E*>(in[1]) : nullptr;
     int64_t i = 0;
     for (; i + kStep <= n; i += kStep) {
+        // A vector takes so long that the processor itself reads ahead too late.
+        read_ahead(a + i, kStep);
         if constexpr (kIsBinary<F>) {
-            // Two such arrays are converted in so little time that the processor reads ahead too late.
-            if constexpr (std::is_same_v<E, Bfloat16>) {
-                read_ahead(a + i, kStep);
-                read_ahead(b + i, kStep);
-            }
+            read_ahead(b + i, kStep);
             store(many_of<F>(load(a + i), load(b + i)), o + i);
         } else {
             store(many_of<F>(load(a + i)), o + i);

@@ -477,13 +477,19 @@ HWY_INLINE Double tanh(Double x) {
     return choose(is_number(x), with_sign_of(e / (e + all<Double>(2)), x), x);
 }
 
-/// 1 - 2 / (exp(2 |x|) + 1); near 0 a polynomial.
+/// 1 - 2 / (exp(2 |x|) + 1); near 0 a polynomial. |x| = k log(2) / 2 + r, whose parts need not have more digits: a
+/// large k leaves nothing of the quotient.
 HWY_INLINE Float tanh(Float x) {
+    using F = FormatOf<Float>;
     const Float z = x * x;
     const Float p = polynomial(z, {-0.333332986F, 0.133319363F, -0.05378481F, 0.0207996201F, -0.00590005191F});
     const Float near = fma(x * z, p, x);
-    const Float e = exp_normal(hn::Min(absolute(x), spread(10.0F)) * spread(2.0F));
-    const Float far = spread(1.0F) - spread(2.0F) / (e + spread(1.0F));
+    const Float inside = hn::Min(absolute(x), spread(10.0F));
+    const Nearest<Float> k = nearest_multiple(inside, spread(2 * F::kLog2e));
+    const Float r = hn::NegMulAdd(k.value, spread(0.346573591F), inside);
+    const auto& c = F::kExpBelow;  // of 2 r
+    const Float power = polynomial(r, {1, 2, 4 * c[0], 8 * c[1], 16 * c[2], 32 * c[3], 64 * c[4]});
+    const Float far = spread(1.0F) - spread(2.0F) / (times_power(power, k.shifted) + spread(1.0F));
     return choose(hn::Ge(absolute(x), spread(0.6F)), with_sign_of(far, x), near);
 }
 

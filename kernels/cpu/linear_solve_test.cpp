@@ -1,0 +1,105 @@
+#include "kernels/cpu/onednn_testing.hpp"
+
+using namespace diopi;
+using namespace diopi::testing;
+
+namespace {
+
+/// n x n numbers, row-major.
+struct Square {
+    int64_t n;
+    Values numbers;
+
+    explicit Square(const Tensor& t) : n(t.shape[0]), numbers(values(t)) {}
+    [[nodiscard]] double at(int64_t i, int64_t j) const { return numbers[static_cast<size_t>(i * n + j)]; }
+};
+
+/// A symmetric matrix whose diagonal outweighs all else, and whose element `negative` of it is below 0.
+TensorPtr symmetric(int64_t n, Dtype dtype, int64_t negative = -1) {
+    Values numbers(static_cast<size_t>(n * n));
+    for (int64_t i = 0; i < n; ++i) {
+        for (int64_t j = 0; j < n; ++j) {
+            const auto part = static_cast<double>((i * j + i + j) % 17 - 8) / 16;
+            const double own = i == negative ? -1.0 : static_cast<double>(n);
+            numbers[static_cast<size_t>(i * n + j)] = i == j ? own : part;
+        }
+    }
+    return tensor({n, n}, dtype, numbers);
+}
+
+}  // namespace
+
+TEST_CASE("the product of a Cholesky factor and its transpose is the matrix, for all sizes of blocks") {
+    const Dtype dtype = GENERATE(Dtype::float32, Dtype::float64);
+    const int64_t n = GENERATE(1, 2, 63, 64, 65, 128, 200);
+    const bool upper = GENERATE(false, true);
+    INFO(n << (upper ? ", upper" : ", lower"));
+    const auto mat = symmetric(n, dtype), out = unwritten({n, n}, dtype), info = unwritten({}, Dtype::int32);
+    diopiContext ctx(cpu_device());
+    REQUIRE(cpu::diopiCholesky(&ctx, out.get(), info.get(), mat.get(), upper, true) == diopiSuccess);
+    CHECK(values(*info)[0] == 0);
+    const Square factor(*out), whole(*mat);
+    for (int64_t i = 0; i < n; ++i) {
+        for (int64_t j = 0; j <= i; ++j) {
+            double sum = 0, size = 0;
+            for (int64_t k = 0; k <= j; ++k) {
+                const double term = upper ? factor.at(k, i) * factor.at(k, j) : factor.at(i, k) * factor.at(j, k);
+                sum += term;
+                size += std::fabs(term);
+            }
+            // The bound of N. Higham, Accuracy and Stability of Numerical Algorithms, theorem 10.3.
+            const bool is_close =
+                std::fabs(sum - whole.at(i, j)) <= roundoff(dtype) * static_cast<double>(n + 1) * size;
+            if (!is_close) REQUIRE(sum == whole.at(i, j));
+            if (i != j) REQUIRE((upper ? factor.at(i, j) : factor.at(j, i)) == 0);
+        }
+    }
+}
+
+TEST_CASE("the order of the first minor that is not positive is found in each block") {
+    const int64_t n = 150, place = GENERATE(0, 5, 63, 64, 129, 149);
+    const auto mat = symmetric(n, Dtype::float32, place), out = unwritten({n, n}, Dtype::float32);
+    const auto info = unwritten({}, Dtype::int32);
+    diopiContext ctx(cpu_device());
+    REQUIRE(cpu::diopiCholesky(&ctx, out.get(), info.get(), mat.get(), false, false) == diopiSuccess);
+    CHECK(values(*info)[0] == static_cast<double>(place + 1));
+    CHECK(cpu::diopiCholesky(&ctx, out.get(), info.get(), mat.get(), false, true) == diopiErrorOccurred);
+    CHECK(last_error() == "diopiCholesky: mat: the leading minor of order " + std::to_string(place + 1) +
+                              " of matrix 0 is not positive");
+}
+
+TEST_CASE("solutions of triangular systems solve them, whatever the triangle, the transposition and the sizes") {
+    const Dtype dtype = GENERATE(Dtype::float32, Dtype::float64);
+    const int64_t n = GENERATE(1, 5, 48, 49, 130), columns = GENERATE(1, 64, 65, 200);
+    const bool upper = GENERATE(false, true), transpose = GENERATE(false, true), unit = GENERATE(false, true);
+    INFO(n << " x " << columns << (upper ? ", upper" : "") << (transpose ? ", transposed" : "")
+           << (unit ? ", diagonal of ones" : ""));
+    // With a diagonal of ones the rest must be small, or the solutions grow from row to row.
+    Values numbers = values(*symmetric(n, dtype));
+    for (double& x : numbers) x = unit ? x / 64 : x;
+    const auto mat = tensor({n, n}, dtype, numbers), b = random({n, columns}, dtype, 3);
+    const auto x = unwritten({n, columns}, dtype), copy = unwritten({n, n}, dtype);
+    diopiContext ctx(cpu_device());
+    REQUIRE(cpu::diopiTriangularSolve(&ctx, x.get(), copy.get(), b.get(), mat.get(), upper, transpose, unit) ==
+            diopiSuccess);
+    CHECK(values(*copy) == numbers);
+    const Square whole(*mat);
+    const Values solved = values(*x), wanted = values(*b);
+    for (int64_t i = 0; i < n; ++i) {
+        for (int64_t c = 0; c < columns; ++c) {
+            double sum = 0, size = 0;
+            for (int64_t j = 0; j < n; ++j) {
+                const int64_t row = transpose ? j : i, column = transpose ? i : j;
+                if (upper ? column < row : column > row) continue;
+                const double term =
+                    (unit && i == j ? 1.0 : whole.at(row, column)) * solved[static_cast<size_t>(j * columns + c)];
+                sum += term;
+                size += std::fabs(term);
+            }
+            const double expected = wanted[static_cast<size_t>(i * columns + c)];
+            if (!(std::fabs(sum - expected) <= roundoff(dtype) * static_cast<double>(n + 2) * size)) {
+                REQUIRE(sum == expected);
+            }
+        }
+    }
+}
