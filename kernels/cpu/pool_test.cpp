@@ -164,6 +164,31 @@ TEST_CASE("the gradient of maxima without indices finds the places again") {
     CHECK(values(*gx) == values(*wanted));
 }
 
+TEST_CASE("gradients of maxima at one place are added up before they are rounded, others keep their bits") {
+    const auto [dtype, digits] = GENERATE(table<Dtype, int>({{Dtype::bfloat16, 7}, {Dtype::float16, 10}}));
+    const bool are_wide = GENERATE(false, true), are_last = GENERATE(false, true);
+    INFO(name(dtype) << (are_wide ? ", gradients of float32" : "") << (are_last ? ", channels last" : ""));
+    // Two of `part` added up first are rounded up to a step; one after the other they are lost, also where the half
+    // type does not hold the first sum.
+    const double step = std::ldexp(1.0, -digits), part = step * 3 / 8;
+    const Shape in{1, 2, 4, 4}, out{1, 2, 2, 2};
+    const Shape in_strides = are_last ? channels_last(in) : Shape{};
+    const Shape out_strides = are_last ? channels_last(out) : Shape{};
+    const double first = are_wide ? 1 + part : 1.0, second = are_wide ? 0.0 : part;
+    const auto g =
+        tensor(out, are_wide ? Dtype::float32 : dtype, {first, second, 0, part, 1 + step, 2, -3, -0.0}, out_strides);
+    const auto places = tensor(out, Dtype::int64, {5, 5, 5, 5, 0, 3, 9, 15}, out_strides);
+    const auto x = random(in, dtype, 1), gx = unwritten(in, dtype, in_strides);
+    const IntList two{2}, zero{0}, one{1};
+    diopiContext ctx(cpu_device());
+    REQUIRE(cpu::diopiMaxPool2dBackward(&ctx, gx.get(), g.get(), x.get(), list(two), list(two), list(zero), list(one),
+                                        false, places.get()) == diopiSuccess);
+    Values wanted(32, 0.0);
+    wanted[5] = 1 + step;
+    wanted[16] = 1 + step, wanted[19] = 2, wanted[25] = -3;
+    CHECK(values(*gx) == wanted);
+}
+
 TEST_CASE("a NaN is the largest element at any place, and a maximum of -inf has an index") {
     const Dtype dtype = kFloats[GENERATE(range(0, 4))];
     const Shape out{1, 1, 1, 4};
