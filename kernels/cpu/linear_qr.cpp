@@ -5,9 +5,11 @@
 #include <string>
 #include <string_view>
 
+#include "core/instruction_sets.hpp"
 #include "kernels/cpu/gemm.hpp"
 #include "kernels/cpu/onednn_staging.hpp"
 #include "kernels/cpu/operators.hpp"
+#include "kernels/cpu/sum_lanes.hpp"
 #include "kernels/cpu/threads.hpp"
 #include "kernels/entries/entries.hpp"
 #include "kernels/operands/solve.hpp"
@@ -40,59 +42,88 @@ struct Block {
     int64_t rows, count;
 };
 
-/// The norm of n elements that are `step` apart. Their squares neither overflow nor underflow as a whole.
+/// The norm of n elements. Their squares neither overflow nor underflow as a whole.
 template <class T>
-T norm_of(int64_t n, const T* x, int64_t step) {
+T norm_of(int64_t n, const T* x) {
+    const double squares = sum_lanes<false, double>(x, n, [](double part) { return part * part; });
+    if (squares > 0x1p-900 && squares < 0x1p1000) return static_cast<T>(std::sqrt(squares));
     T largest = 0;
-    for (int64_t k = 0; k < n; ++k) largest = std::max(largest, std::fabs(x[k * step]));
+    for (int64_t k = 0; k < n; ++k) largest = std::max(largest, std::fabs(x[k]));
     if (!(largest > 0) || std::isinf(largest)) return largest;
     double sum = 0;
     for (int64_t k = 0; k < n; ++k) {
-        const double part = static_cast<double>(x[k * step]) / static_cast<double>(largest);
+        const double part = static_cast<double>(x[k]) / static_cast<double>(largest);
         sum += part * part;
     }
     return static_cast<T>(static_cast<double>(largest) * std::sqrt(sum));
 }
 
-/// The reflections of the columns of a block of a (rows, count), whose rows are `pitch` apart: R replaces its upper
-/// triangle. The sign of a diagonal element is contrary to that of the element before, as in LAPACK's geqr2.
+/// sums += v^T rows, of n rows of the pitch kReflections.
 template <class T>
-void reflect_block(T* a, int64_t pitch, const Block<T>& block) {
-    T sums[kReflections];
+void add_products(int64_t n, const T* v, const T* rows, T* sums) {
+    constexpr int64_t kPitch = kReflections;
+    int64_t i = 0;
+    for (; i + 4 <= n; i += 4) {
+        const T v0 = v[i], v1 = v[i + 1], v2 = v[i + 2], v3 = v[i + 3], *row = rows + i * kPitch;
+        for (int64_t c = 0; c < kPitch; ++c) {
+            sums[c] += (v0 * row[c] + v1 * row[kPitch + c]) + (v2 * row[2 * kPitch + c] + v3 * row[3 * kPitch + c]);
+        }
+    }
+    for (; i < n; ++i) {
+        for (int64_t c = 0; c < kPitch; ++c) sums[c] += v[i] * rows[i * kPitch + c];
+    }
+}
+
+/// The reflections of the columns of a block, which v holds. R takes the place of its upper triangle, and below are the
+/// vectors of the reflections, whose first element, 1, is left out. The sign of a diagonal element is contrary to that
+/// of the element before, as in LAPACK's geqr2. `column` has as many elements as the block has rows.
+template <class T>
+void reflect_block(const Block<T>& block, T* column) {
     for (int64_t j = 0; j < block.count; ++j) {
-        T* column = a + j * pitch + j;
+        T* own = block.v + j * kReflections;
+        T* rows = own + kReflections;
         const int64_t below = block.rows - j - 1;
-        T* v = block.v + j;
-        for (int64_t i = 0; i < j; ++i) v[i * kReflections] = 0;
-        v[j * kReflections] = 1;
-        const T first = column[0], rest = norm_of(below, column + pitch, pitch);
+        for (int64_t i = 0; i < below; ++i) column[i] = rows[i * kReflections + j];
+        const T first = own[j], rest = norm_of(below, column);
         const T beta = rest == 0 ? first : -std::copysign(std::hypot(first, rest), first);
         const T tau = rest == 0 ? T(0) : (beta - first) / beta;
+        for (int64_t i = 0; i < below; ++i) column[i] = rest == 0 ? T(0) : column[i] / (first - beta);
+        // Its products with the other columns, and with the reflections before it.
+        T sums[kReflections];
+        std::copy_n(own, kReflections, sums);
+        add_products(below, column, rows, sums);
+        T steps[kReflections];
+        for (int64_t c = 0; c < kReflections; ++c) steps[c] = c > j ? tau * sums[c] : T(0);
+        for (int64_t c = 0; c < kReflections; ++c) own[c] -= steps[c];
+        own[j] = beta;
         for (int64_t i = 0; i < below; ++i) {
-            v[(j + 1 + i) * kReflections] = rest == 0 ? T(0) : column[(i + 1) * pitch] / (first - beta);
-        }
-        column[0] = beta;
-        // The other columns of the block: a -= tau v (v^T a).
-        const int64_t others = block.count - j - 1;
-        std::fill_n(sums, others, T(0));
-        for (int64_t i = j; i < block.rows; ++i) {
-            const T factor = v[i * kReflections];
-            for (int64_t c = 0; c < others; ++c) sums[c] += factor * a[i * pitch + j + 1 + c];
-        }
-        for (int64_t i = j; i < block.rows; ++i) {
-            const T factor = tau * v[i * kReflections];
-            for (int64_t c = 0; c < others; ++c) a[i * pitch + j + 1 + c] -= factor * sums[c];
+            T* row = rows + i * kReflections;
+            for (int64_t c = 0; c < kReflections; ++c) row[c] -= column[i] * steps[c];
+            row[j] = column[i];
         }
         // Column j of t: -tau t (v^T v_j).
-        std::fill_n(sums, j, T(0));
-        for (int64_t i = j; i < block.rows; ++i) {
-            for (int64_t c = 0; c < j; ++c) sums[c] += block.v[i * kReflections + c] * v[i * kReflections];
-        }
         for (int64_t i = 0; i < block.count; ++i) {
             T sum = 0;
             for (int64_t c = i; c < j; ++c) sum += block.t[i * kReflections + c] * sums[c];
             block.t[i * kReflections + j] = i < j ? -tau * sum : i == j ? tau : T(0);
         }
+    }
+}
+
+/// Factorises the columns of a (rows, count), whose rows are `pitch` apart, and leaves R in its upper triangle.
+template <class T>
+void factorise_block(T* a, int64_t pitch, const Block<T>& block, T* space) {
+    for (int64_t i = 0; i < block.rows; ++i) {
+        T* row = block.v + i * kReflections;
+        std::copy_n(a + i * pitch, block.count, row);
+        std::fill(row + block.count, row + kReflections, T(0));
+    }
+    best<reflect_block<T>>()(block, space);
+    for (int64_t i = 0; i < block.count; ++i) {
+        T* row = block.v + i * kReflections;
+        std::copy(row + i, row + block.count, a + i * pitch + i);
+        std::fill(row + i, row + kReflections, T(0));
+        row[i] = 1;
     }
 }
 
@@ -122,8 +153,7 @@ void factorise(const Sizes& s, const T* matrix, T* q, T* r, T* space) {
     for (int64_t start = 0; start < s.reflections(); start += kReflections) {
         const Block<T> block = block_at(start);
         const int64_t end = start + block.count;
-        std::fill_n(block.v, block.rows * kReflections, T(0));
-        reflect_block(a + start * s.n + start, s.n, block);
+        factorise_block(a + start * s.n + start, s.n, block, free);
         apply(block, true, a + start * s.n + end, s.n, s.n - end, free);
     }
     for (int64_t i = 0; i < s.width; ++i) {

@@ -5,13 +5,13 @@ using namespace diopi::testing;
 
 namespace {
 
-/// n x n numbers, row-major.
-struct Square {
-    int64_t n;
+/// A matrix, row-major.
+struct Elements {
+    int64_t columns;
     Values numbers;
 
-    explicit Square(const Tensor& t) : n(t.shape[0]), numbers(values(t)) {}
-    [[nodiscard]] double at(int64_t i, int64_t j) const { return numbers[static_cast<size_t>(i * n + j)]; }
+    explicit Elements(const Tensor& t) : columns(t.shape[1]), numbers(values(t)) {}
+    [[nodiscard]] double at(int64_t i, int64_t j) const { return numbers[static_cast<size_t>(i * columns + j)]; }
 };
 
 /// A symmetric matrix whose diagonal outweighs all else, and whose element `negative` of it is below 0.
@@ -38,7 +38,7 @@ TEST_CASE("the product of a Cholesky factor and its transpose is the matrix, for
     diopiContext ctx(cpu_device());
     REQUIRE(cpu::diopiCholesky(&ctx, out.get(), info.get(), mat.get(), upper, true) == diopiSuccess);
     CHECK(values(*info)[0] == 0);
-    const Square factor(*out), whole(*mat);
+    const Elements factor(*out), whole(*mat);
     for (int64_t i = 0; i < n; ++i) {
         for (int64_t j = 0; j <= i; ++j) {
             double sum = 0, size = 0;
@@ -83,7 +83,7 @@ TEST_CASE("solutions of triangular systems solve them, whatever the triangle, th
     REQUIRE(cpu::diopiTriangularSolve(&ctx, x.get(), copy.get(), b.get(), mat.get(), upper, transpose, unit) ==
             diopiSuccess);
     CHECK(values(*copy) == numbers);
-    const Square whole(*mat);
+    const Elements whole(*mat);
     const Values solved = values(*x), wanted = values(*b);
     for (int64_t i = 0; i < n; ++i) {
         for (int64_t c = 0; c < columns; ++c) {
@@ -100,6 +100,38 @@ TEST_CASE("solutions of triangular systems solve them, whatever the triangle, th
             if (!(std::fabs(sum - expected) <= roundoff(dtype) * static_cast<double>(n + 2) * size)) {
                 REQUIRE(sum == expected);
             }
+        }
+    }
+}
+
+TEST_CASE("orthogonal factors of any size of blocks have the matrix as their product, however large its numbers") {
+    const Dtype dtype = GENERATE(Dtype::float32, Dtype::float64);
+    const auto [m, n] = GENERATE(table<int64_t, int64_t>({{1, 1}, {31, 5}, {33, 32}, {70, 66}, {40, 90}}));
+    const int exponent = GENERATE(-1000, -100, 0, 100, 1000);
+    if (dtype == Dtype::float32 && std::abs(exponent) > 100) return;
+    INFO(m << " x " << n << " " << name(dtype) << ", numbers about 2^" << exponent);
+    Values numbers = values(*random({m, n}, dtype, 1));
+    for (double& x : numbers) x = std::ldexp(x, exponent);
+    const int64_t width = std::min(m, n);
+    const auto a = tensor({m, n}, dtype, numbers), q = unwritten({m, width}, dtype), r = unwritten({width, n}, dtype);
+    diopiContext ctx(cpu_device());
+    REQUIRE(cpu::diopiLinalgQR(&ctx, a.get(), "reduced", q.get(), r.get()) == diopiSuccess);
+    const Elements left(*q), right(*r), whole(*a);
+    const double most = 64 * roundoff(dtype);
+    for (int64_t i = 0; i < width; ++i) {
+        for (int64_t j = 0; j < std::max(n, width); ++j) {
+            double product = 0;
+            for (int64_t k = 0; k < m && j < width; ++k) product += left.at(k, i) * left.at(k, j);
+            if (j < width && !(std::fabs(product - (i == j ? 1 : 0)) <= most)) REQUIRE(product == (i == j ? 1 : 0));
+            if (j < i) REQUIRE(right.at(i, j) == 0);
+        }
+    }
+    for (int64_t i = 0; i < m; ++i) {
+        for (int64_t j = 0; j < n; ++j) {
+            double sum = 0;
+            for (int64_t k = 0; k < width; ++k) sum += left.at(i, k) * std::ldexp(right.at(k, j), -exponent);
+            const double wanted = std::ldexp(whole.at(i, j), -exponent);
+            if (!(std::fabs(sum - wanted) <= most * static_cast<double>(m))) REQUIRE(sum == wanted);
         }
     }
 }

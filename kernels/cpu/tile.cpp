@@ -23,9 +23,10 @@ struct TileShape {
     int64_t rows, n;
 };
 
-TileShape tile_shape(const Nest& nest) {
-    const int64_t n = nest.inner_size();
-    if (nest.rank == 1) return {1, kTile};
+/// `direct`: whether the neighbours of each operand are read and written where they are, so that a tile may be a row.
+TileShape tile_shape(const Nest& nest, bool direct) {
+    const int64_t n = nest.inner_size(), most = direct ? std::max(n, kTile) : kTile;
+    if (nest.rank == 1) return {1, most};
     const auto outer = static_cast<size_t>(nest.rank - 2);
     const int64_t rows = nest.sizes[outer];
     for (int k = 0; k < nest.operands; ++k) {
@@ -33,7 +34,7 @@ TileShape tile_shape(const Nest& nest) {
         const bool runs_across = across != 0 && across < std::abs(nest.inner_stride(k));
         if (runs_across && rows >= kBlock / 2 && n >= kBlock / 2) return {kBlock, kBlock};
     }
-    if (n >= kTile) return {1, kTile};
+    if (n >= kTile) return {1, most};
     return {std::min(rows, kTile / n), n};
 }
 
@@ -50,7 +51,7 @@ struct Plan {
 class Runner {
  public:
     explicit Runner(const Plan& plan) : plan_(plan) {
-        shape_ = tile_shape(plan.nest);
+        shape_ = tile_shape(plan.nest, is_direct());
         for (size_t k = 0; k < plan.outs; ++k)
             storers_[k].init(plan.views[k].dtype, plan.op.stored_type(), buffers_[k]);
         for (size_t k = plan.outs; k < plan.outs + plan.ins; ++k) {
@@ -71,6 +72,17 @@ class Runner {
     }
 
  private:
+    [[nodiscard]] bool is_direct() const {
+        const auto is_plain = [&](size_t k) {
+            const Dtype wanted = k < plan_.outs ? plan_.op.stored_type() : plan_.op.compute;
+            return plan_.views[k].dtype == wanted && plan_.nest.inner_stride(static_cast<int>(k)) == 1;
+        };
+        for (size_t k = 0; k < plan_.outs + plan_.ins; ++k) {
+            if (!is_plain(k)) return false;
+        }
+        return true;
+    }
+
     [[nodiscard]] Patch patch(size_t k, int64_t offset, int64_t r, int64_t rows, int64_t i, int64_t n) const {
         const Nest& nest = plan_.nest;
         const int64_t stride = nest.inner_stride(static_cast<int>(k));
