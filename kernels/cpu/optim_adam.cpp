@@ -23,8 +23,7 @@ void run(void* const* out, const void* const* in, int64_t n, const void* factors
     const S *m = static_cast<const S*>(in[2]), *v = static_cast<const S*>(in[3]);
     const S* most = kMost ? static_cast<const S*>(in[4]) : nullptr;
     const auto put = [](S* place, T x) { *place = narrowed<S, AdamFactors<T>>(x); };
-#pragma GCC ivdep
-    for (int64_t i = 0; i < n; ++i) {
+    const auto step = [&](int64_t i) {
         const T p = widened(param[i]), given = widened(grad[i]);
         const T g = s.decay == 0 ? given : std::fma(s.decay, p, given);
         const T first = std::fma(s.beta1, widened(m[i]), s.rest1 * g);
@@ -38,7 +37,17 @@ void run(void* const* out, const void* const* in, int64_t n, const void* factors
             put(most_to + i, spread);
         }
         put(to + i, s.shrink * p - s.rate * first / (std::sqrt(spread) * s.root + s.eps));
+    };
+    // A root and a quotient take so long that the processor itself reads ahead too late.
+    constexpr int64_t kGroup = 64;
+    int64_t first = 0;
+    for (; first + kGroup <= n; first += kGroup) {
+        for (const S* x : {grad, param, m, v}) read_ahead(x + first, kGroup);
+#pragma GCC ivdep
+        for (int64_t i = first; i < first + kGroup; ++i) step(i);
     }
+#pragma GCC ivdep
+    for (int64_t i = first; i < n; ++i) step(i);
 }
 
 template <bool kDecoupled, class... Arguments>

@@ -104,8 +104,8 @@ void map_loop(void* const* out, const void* const* in, int64_t n, const void* st
             o[i] = narrowed<R, F>(g(widened(a[i]), widened(b[i]), widened(c[i]), widened(d[i]), widened(e[i])));
     };
     int64_t first = 0;
-    if constexpr (kIns > 1 && std::is_same_v<T, Bfloat16> && kSelects<F>) {
-        // A choice takes so little time that the processor reads ahead too late.
+    if constexpr (kIns > 1) {
+        // The processor itself reads ahead too late in several arrays.
         constexpr int64_t kGroup = 64;
         for (; first + kGroup <= n; first += kGroup) {
             for (const T* x : {a, b, c, d, e}) {
