@@ -1,8 +1,14 @@
 /// Transposed convolution, by the functions of the convolution whose input gradient it is: `problem.input` is the out,
 /// and `problem.out` is the input. An output_padding of a stride or more leaves out places of that convolution, which
-/// oneDNN cannot describe: then our own product computes it in float64.
+/// oneDNN cannot describe: then our own product computes it in float64. Windows of bfloat16 side by side are a product.
 #include "kernels/cpu/conv_transpose.hpp"
 
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "core/half.hpp"
+#include "core/instruction_sets.hpp"
 #include "kernels/cpu/bfloat16_units.hpp"
 #include "kernels/cpu/conv_bias.hpp"
 #include "kernels/cpu/conv_float64.hpp"
@@ -10,6 +16,8 @@
 #include "kernels/cpu/conv_parts.hpp"
 #include "kernels/cpu/conv_plans.hpp"
 #include "kernels/cpu/operators.hpp"
+#include "kernels/cpu/product.hpp"
+#include "kernels/cpu/threads.hpp"
 #include "kernels/cpu/view.hpp"
 #include "kernels/entries/entries.hpp"
 
@@ -32,6 +40,72 @@ diopiError_t forward(diopiContextHandle_t ctx, ConvProblem p, const View& out, c
     if (error != diopiSuccess) return error;
     if constexpr (std::is_same_v<T, float>) {
         if (b != nullptr) add_bias({p.shape.count, p.shape.channels, p.shape.area(), p.input}, b, y);
+    }
+    return staging.finish();
+}
+
+/// Whether each place of the out is under one tap of one window, so that the taps are rows of a product.
+bool is_tiled(const ConvShape& s) {
+    const Window& w = s.window;
+    for (size_t side = 0; side < kMostSides; ++side) {
+        const int64_t size = w.kernel[side];
+        const bool has_gaps = size > 1 && w.dilation[side] > 1;
+        if (has_gaps || w.stride[side] != size || w.padding[side] != 0 || s.in[side] != s.out[side] * size)
+            return false;
+    }
+    return s.groups == 1 && w.taps() > 1;
+}
+
+/// to = bias + `taps` rows of n sums, whose elements take turns; the rows are `pitch` elements apart.
+void weave(const float* sums, int64_t pitch, int64_t taps, int64_t n, float bias, Bfloat16* to) {
+    if (taps == 2) {
+        for (int64_t x = 0; x < n; ++x) {
+            const Bfloat16 pair[] = {to_bfloat16(sums[x] + bias), to_bfloat16(sums[pitch + x] + bias)};
+            const uint32_t word = pair[0].bits | uint32_t{pair[1].bits} << 16;
+            std::memcpy(&to[2 * x].bits, &word, sizeof word);
+        }
+        return;
+    }
+    for (int64_t x = 0; x < n; ++x) {
+        for (int64_t tap = 0; tap < taps; ++tap) to[x * taps + tap] = to_bfloat16(sums[tap * pitch + x] + bias);
+    }
+}
+
+/// The taps of all windows of an image as one product in the machine's units, rounded after the addition of the bias.
+diopiError_t forward_tiled(diopiContextHandle_t ctx, ConvProblem p, const View& out, const View& input,
+                           const View& weight, diopiConstTensorHandle_t bias) {
+    const ConvShape& s = p.shape;
+    const auto [deep, high, wide] = s.window.kernel;
+    const int64_t area = s.out_area(), rows = s.channels * s.window.taps();
+    Staging staging(ctx);
+    const auto* x = staging.in<Bfloat16>(input, p.out);
+    const auto* w = staging.in<Bfloat16>(weight);
+    const auto* b = staging.in<float>(bias);
+    auto* y = staging.out<Bfloat16>(out);
+    auto* sums = staging.buffer<float>(rows * area);
+    if (staging.error() != diopiSuccess) return staging.error();
+    const auto weave_rows = best<weave>();
+    for (int64_t n = 0; n < s.count; ++n) {
+        const Matrices<Bfloat16> image{x + n * s.out_channels * area, p.out == Layout::channels_last};
+        const ProductShape shape{rows, area, s.out_channels};
+        const diopiError_t error = product(ctx, shape, {w, true}, image, static_cast<const float*>(nullptr), sums);
+        if (error != diopiSuccess) return error;
+        // A channel has the lines of its taps by turns, along the depth and the height.
+        const int64_t line = s.in[2];
+        parallel_for(s.channels * deep * high, area * wide, [&](int64_t first, int64_t last) {
+            std::vector<Bfloat16> woven(static_cast<size_t>(area * wide));
+            for (int64_t tap = first; tap < last; ++tap) {
+                const int64_t c = tap / (deep * high), z = tap / high % deep, down = tap % high;
+                weave_rows(sums + tap * wide * area, area, wide, area, b == nullptr ? 0 : b[c], woven.data());
+                const Bfloat16* from = woven.data();
+                for (int64_t plane = z; plane < s.in[0]; plane += deep) {
+                    Bfloat16* to = y + ((n * s.channels + c) * s.in[0] + plane) * s.in[1] * line;
+                    for (int64_t row = down; row < s.in[1]; row += high, from += line) {
+                        std::copy_n(from, line, to + row * line);
+                    }
+                }
+            }
+        });
     }
     return staging.finish();
 }
@@ -68,8 +142,8 @@ diopiError_t conv_transpose(diopiContextHandle_t ctx, std::string_view op, size_
     auto* run = forward<float>;
     if (x.dtype == Dtype::float64 || problem.shape.is_empty() || !problem.shape.has_all_places()) {
         run = forward_float64;
-    } else if (bias == nullptr && suit_bfloat16_units(x, w)) {
-        run = forward<Bfloat16>;
+    } else if ((bias == nullptr || is_tiled(problem.shape)) && suit_bfloat16_units(x, w)) {
+        run = is_tiled(problem.shape) ? forward_tiled : forward<Bfloat16>;
     }
     return run(ctx, problem, outputs.view(), images.view(), w, bias);
 }
