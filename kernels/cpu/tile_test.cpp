@@ -3,6 +3,7 @@
 #include <atomic>
 #include <bit>
 #include <catch2/catch.hpp>
+#include <cstring>
 #include <functional>
 #include <limits>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "core/half.hpp"
 #include "kernels/cpu/convert.hpp"
 #include "kernels/cpu/operators.hpp"
+#include "kernels/cpu/patch.hpp"
 #include "kernels/cpu/testing.hpp"
 #include "kernels/cpu/threads.hpp"
 
@@ -202,7 +204,7 @@ TEST_CASE("float64 numbers are rounded once to a half type, ties to even", "[cpu
     CHECK(got == wanted);
 }
 
-TEST_CASE("a fill that is larger than the cache writes its elements and no others", "[cpu][shape]") {
+TEST_CASE("a large fill writes its elements and no others", "[cpu][shape]") {
     const Dtype dtype = GENERATE(Dtype::float32, Dtype::uint8);
     const auto n = (int64_t{33} << 20) / static_cast<int64_t>(size_of(dtype)) + 13;
     const auto all = blank(dtype, {n + 2}), inner = alias(all, {n}, {1}, 1);
@@ -214,6 +216,23 @@ TEST_CASE("a fill that is larger than the cache writes its elements and no other
     const double before = read(dtype, blank(dtype, {1})->data(), 0).real();
     CHECK(same(read(dtype, all->data(), 0).real(), before));
     CHECK(same(read(dtype, all->data(), n + 1).real(), before));
+}
+
+TEST_CASE("a fill past the caches writes its elements and no others, wherever it begins and ends", "[cpu][shape]") {
+    const int64_t item = GENERATE(1, 2, 4, 8, 16), before = GENERATE(0, 1, 3, 5), count = GENERATE(0, 1, 7, 100, 3000);
+    constexpr int64_t kMost = 4096;
+    alignas(64) static std::byte memory[kMost * 16];
+    std::byte element[16];
+    for (int64_t i = 0; i < item; ++i) element[i] = static_cast<std::byte>(i + 1);
+    std::memset(memory, 0x5a, sizeof memory);
+    cpu::fill_run(element, item, memory + before * item, count, true);
+    int64_t wrong = 0;
+    for (int64_t i = 0; i < kMost * item; ++i) {
+        const bool is_inside = i >= before * item && i < (before + count) * item;
+        wrong += memory[i] == (is_inside ? element[i % item] : std::byte{0x5a}) ? 0 : 1;
+    }
+    INFO(item << " bytes, from element " << before << ", " << count << " elements");
+    CHECK(wrong == 0);
 }
 
 TEST_CASE("threads share elements that are far apart, and copy each of them", "[cpu][shape]") {
