@@ -4,8 +4,8 @@
 #include "kernels/cpu/conv_transpose.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
-#include <vector>
 
 #include "core/half.hpp"
 #include "core/instruction_sets.hpp"
@@ -56,6 +56,8 @@ bool is_tiled(const ConvShape& s) {
     return s.groups == 1 && w.taps() > 1;
 }
 
+constexpr int64_t kWoven = 4096;  ///< elements of lines that are woven together, in the first-level cache
+
 /// to = bias + `taps` rows of n sums, whose elements take turns; the rows are `pitch` elements apart.
 void weave(const float* sums, int64_t pitch, int64_t taps, int64_t n, float bias, Bfloat16* to) {
     if (taps == 2) {
@@ -90,19 +92,25 @@ diopiError_t forward_tiled(diopiContextHandle_t ctx, ConvProblem p, const View& 
         const ProductShape shape{rows, area, s.out_channels};
         const diopiError_t error = product(ctx, shape, {w, true}, image, static_cast<const float*>(nullptr), sums);
         if (error != diopiSuccess) return error;
-        // A channel has the lines of its taps by turns, along the depth and the height.
-        const int64_t line = s.in[2];
+        // A channel has the lines of its taps by turns, along the depth and the height. Short ones are woven together.
+        const int64_t line = s.in[2], lines = s.out[0] * s.out[1], together = std::max<int64_t>(kWoven / line, 1);
         parallel_for(s.channels * deep * high, area * wide, [&](int64_t first, int64_t last) {
-            std::vector<Bfloat16> woven(static_cast<size_t>(area * wide));
+            std::array<Bfloat16, kWoven> woven;
             for (int64_t tap = first; tap < last; ++tap) {
                 const int64_t c = tap / (deep * high), z = tap / high % deep, down = tap % high;
-                weave_rows(sums + tap * wide * area, area, wide, area, b == nullptr ? 0 : b[c], woven.data());
-                const Bfloat16* from = woven.data();
-                for (int64_t plane = z; plane < s.in[0]; plane += deep) {
-                    Bfloat16* to = y + ((n * s.channels + c) * s.in[0] + plane) * s.in[1] * line;
-                    for (int64_t row = down; row < s.in[1]; row += high, from += line) {
-                        std::copy_n(from, line, to + row * line);
-                    }
+                const float* own = sums + tap * wide * area;
+                Bfloat16* image_out = y + (n * s.channels + c) * s.area();
+                int64_t plane = 0, row = 0;
+                for (int64_t at = 0; at < lines; at += together) {
+                    const int64_t count = std::min(together, lines - at);
+                    const auto next = [&] {
+                        Bfloat16* to = image_out + ((plane * deep + z) * s.in[1] + row * high + down) * line;
+                        if (++row == s.out[1]) row = 0, ++plane;
+                        return to;
+                    };
+                    Bfloat16* to = together == 1 ? next() : woven.data();
+                    weave_rows(own + at * s.out[2], area, wide, count * s.out[2], b == nullptr ? 0 : b[c], to);
+                    for (int64_t k = 0; k < count && together > 1; ++k) std::copy_n(to + k * line, line, next());
                 }
             }
         });
