@@ -219,15 +219,28 @@ diopiError_t randperm(diopiContextHandle_t ctx, std::string_view op, diopiTensor
 
 // ---- normal numbers ----
 
-/// A parameter as a dense tensor of float64, one number for each element of out.
-diopiError_t spread(diopiContextHandle_t ctx, std::string_view op, std::string_view argument, const View& out,
-                    const View& parameter, View& made) {
-    if (const diopiError_t error = check_computable(op, argument, parameter); error != diopiSuccess) return error;
-    if (!broadcasts_to(parameter.shape, out.shape)) {
-        return wrong_shape(op, argument, parameter.shape, "one that broadcasts to out's " + to_string(out.shape));
+/// A parameter in float64: one number, or one for each element of out.
+struct Parameter {
+    View numbers;
+    [[nodiscard]] std::span<const double> all() const {
+        return {numbers.as<const double>(), static_cast<size_t>(numbers.numel)};
     }
-    if (const diopiError_t error = require(ctx, out.shape, Dtype::float64, made); error != diopiSuccess) return error;
-    if (out.numel > 0) copy(parameter, made);
+    /// The number of element i is data()[i * step()].
+    [[nodiscard]] const double* data() const { return numbers.as<const double>(); }
+    [[nodiscard]] int64_t step() const { return numbers.numel == 1 ? 0 : 1; }
+};
+
+diopiError_t read_parameter(diopiContextHandle_t ctx, std::string_view op, std::string_view argument, const View& out,
+                            const View& given, Parameter& made) {
+    if (const diopiError_t error = check_computable(op, argument, given); error != diopiSuccess) return error;
+    if (!broadcasts_to(given.shape, out.shape)) {
+        return wrong_shape(op, argument, given.shape, "one that broadcasts to out's " + to_string(out.shape));
+    }
+    const ShapeView shape = given.numel == 1 ? given.shape : out.shape;
+    if (const diopiError_t error = require(ctx, shape, Dtype::float64, made.numbers); error != diopiSuccess) {
+        return error;
+    }
+    if (out.numel > 0) copy(given, made.numbers);
     return diopiSuccess;
 }
 View parameter_view(diopiConstTensorHandle_t tensor) { return view(tensor); }
@@ -235,12 +248,14 @@ View parameter_view(double& number) { return element(&number, Dtype::float64); }
 
 /// Element i = mean_i + std_i n_i, n_i made in Number's precision.
 template <class Number>
-void fill_normals(const View& to, const double* mean, const double* std, const Sequence& sequence) {
+void fill_normals(const View& to, const Parameter& mean, const Parameter& std, const Sequence& sequence) {
     fill_tiles<double>(to, Dtype::float64, [&](int64_t first, int64_t n, double* numbers) {
         alignas(64) Number drawn[kTile];
         normal_block(sequence.seed, sequence.offset, first, std::span<Number>(drawn, static_cast<size_t>(n)));
+        const double *means = mean.data() + first * mean.step(), *deviations = std.data() + first * std.step();
+        const int64_t mean_step = mean.step(), step = std.step();
         for (int64_t i = 0; i < n; ++i) {
-            numbers[i] = mean[first + i] + std[first + i] * static_cast<double>(drawn[i]);
+            numbers[i] = means[i * mean_step] + deviations[i * step] * static_cast<double>(drawn[i]);
         }
     });
 }
@@ -251,18 +266,17 @@ diopiError_t normal_of(diopiContextHandle_t ctx, std::string_view op, diopiTenso
     const View y = view(out);
     diopiError_t error = check_computable(op, "out", y);
     if (error == diopiSuccess) error = check_target(op, "out", y, generator);
-    View means, deviations;
-    if (error == diopiSuccess) error = spread(ctx, op, "mean", y, parameter_view(mean), means);
-    if (error == diopiSuccess) error = spread(ctx, op, "std", y, parameter_view(std), deviations);
-    if (error != diopiSuccess) return error;
-    const auto* each = deviations.as<double>();
-    const bool is_right = std::all_of(each, each + y.numel, [](double x) { return x >= 0; });
+    Parameter means, deviations;
+    if (error == diopiSuccess) error = read_parameter(ctx, op, "mean", y, parameter_view(mean), means);
+    if (error == diopiSuccess) error = read_parameter(ctx, op, "std", y, parameter_view(std), deviations);
+    if (error != diopiSuccess || y.numel == 0) return error;
+    const bool is_right = std::ranges::all_of(deviations.all(), [](double x) { return x >= 0; });
     if (!is_right) return refuse(op, "std has a number below 0, or NaN");
     const bool is_wide = y.dtype == Dtype::float64;
     return fill_random(
         ctx, y, generator,
         [&](const View& to, const Sequence& sequence) {
-            (is_wide ? fill_normals<double> : fill_normals<float>)(to, means.as<double>(), each, sequence);
+            (is_wide ? fill_normals<double> : fill_normals<float>)(to, means, deviations, sequence);
         },
         is_wide ? 2 : 1);
 }

@@ -39,6 +39,39 @@ TEST_CASE("normal_ gives the numbers of the generator in row-major order", "[cpu
     }
 }
 
+TEST_CASE("normal numbers take their mean and deviation from one number or from each element's own", "[cpu][random]") {
+    const int64_t rows = 3, columns = 700, n = rows * columns;
+    const auto means = generate(Dtype::float32, {rows, columns}, [](int64_t i) { return double(i % 13) - 6; });
+    const auto deviations = generate(Dtype::float32, {1, columns}, [](int64_t i) { return double(i % 5) / 4; });
+    const auto one_mean = generate(Dtype::float32, {1}, [](int64_t) { return -0.25; });
+    const auto one_deviation = generate(Dtype::float32, {}, [](int64_t) { return 3.5; });
+    const Values own_mean = values(means), own_deviation = values(deviations);
+    const auto check = [&](bool has_means, bool has_deviations, const auto& draw) {
+        INFO((has_means ? "means, " : "one mean, ") << (has_deviations ? "deviations" : "one deviation"));
+        const auto out = blank(Dtype::float32, {rows, columns});
+        diopiGenerator generator{77, 8};
+        REQUIRE(draw(out.get(), &generator) == diopiSuccess);
+        std::vector<float> numbers(static_cast<size_t>(n));
+        normal_block(77, 8, 0, std::span<float>(numbers));
+        Values expected;
+        for (int64_t i = 0; i < n; ++i) {
+            const double mean = has_means ? own_mean[size_t(i)] : -0.25;
+            const double deviation = has_deviations ? own_deviation[size_t(i % columns)] : 3.5;
+            expected.push_back(rounded(Dtype::float32, mean + deviation * double(numbers[size_t(i)])));
+        }
+        CHECK(same(values(out), expected));
+    };
+    check(false, false, [&](auto out, auto g) { return cpu::diopiNormal(&context, out, -0.25, 3.5, g); });
+    check(true, false,
+          [&](auto out, auto g) { return cpu::diopiNormalTensorScalar(&context, out, means.get(), 3.5, g); });
+    check(false, true,
+          [&](auto out, auto g) { return cpu::diopiNormalTensor(&context, out, one_mean.get(), deviations.get(), g); });
+    check(true, true,
+          [&](auto out, auto g) { return cpu::diopiNormalTensor(&context, out, means.get(), deviations.get(), g); });
+    check(true, false,
+          [&](auto out, auto g) { return cpu::diopiNormalTensor(&context, out, means.get(), one_deviation.get(), g); });
+}
+
 TEST_CASE("normal_ with std 0, of no elements, and its refusals", "[cpu][random]") {
     diopiGenerator generator{1, 4};
     const auto t = blank(Dtype::float32, {5});

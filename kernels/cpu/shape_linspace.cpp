@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/instruction_sets.hpp"
 #include "kernels/cpu/operands.hpp"
 #include "kernels/cpu/operators.hpp"
 #include "kernels/entries/entries.hpp"
@@ -11,18 +12,24 @@ namespace diopi::cpu {
 
 namespace {
 
+/// Numbers from `first` on by steps.
+void count_up(double* values, int64_t n, double start, double step, int64_t first) {
+    for (int64_t i = 0; i < n; ++i) values[i] = start + step * static_cast<double>(first + i);
+}
+
 /// Fills tiles from both ends and converts each to the dtype of `to`, which is dense.
 void fill_between(const View& to, double start, double end) {
     const int64_t steps = to.numel;
     const double step = steps > 1 ? (end - start) / static_cast<double>(steps - 1) : 0;
+    const auto count = best<count_up>();
     const Convert convert = to.dtype == Dtype::float64 ? nullptr : converter(Dtype::float64, to.dtype);
     parallel_for(steps, 1, [&](int64_t first, int64_t last) {
         alignas(64) double values[kTile];
         for (int64_t tile = first; tile < last; tile += kTile) {
             const int64_t n = std::min(kTile, last - tile), half = steps == 1 ? 1 : steps / 2;
             const int64_t front = std::clamp(half - tile, int64_t{0}, n);
-            for (int64_t i = 0; i < front; ++i) values[i] = start + step * static_cast<double>(tile + i);
-            for (int64_t i = front; i < n; ++i) values[i] = end - step * static_cast<double>(steps - 1 - tile - i);
+            count(values, front, start, step, tile);
+            count(values + front, n - front, end, step, tile + front - (steps - 1));
             std::byte* target = to.data + tile * to.item_size();
             if (convert != nullptr)
                 convert(values, target, n);

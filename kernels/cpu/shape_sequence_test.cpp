@@ -47,3 +47,20 @@ TEST_CASE("arange on cpu refuses a step that does not lead to end, and an out of
     CHECK(arange(unwritten({3, 1}, Dtype::float32), whole(0), whole(3), whole(1)) == diopiErrorOccurred);
     CHECK(arange(unwritten({3}, Dtype::complex64), whole(0), whole(3), whole(1)) == diopiDtypeNotSupported);
 }
+
+TEST_CASE("linspace counts from both ends, in tiles and threads") {
+    const int64_t n = GENERATE(1, 2, 5, 1024, 3001, 100000);
+    const Dtype dtype = GENERATE(Dtype::float32, Dtype::float64, Dtype::int64);
+    const auto y = unwritten({n}, dtype);
+    const diopiScalar_t start = real(-3), end = real(40);
+    diopiContext ctx(cpu_device());
+    REQUIRE(cpu::diopiLinspace(&ctx, y.get(), &start, &end, n) == diopiSuccess);
+    const double step = n > 1 ? 43 / static_cast<double>(n - 1) : 0;
+    const Values got = values(*y);
+    for (int64_t i = 0; i < n; ++i) {
+        const bool is_front = n == 1 || i < n / 2;
+        const double exact = is_front ? -3 + step * static_cast<double>(i) : 40 - step * static_cast<double>(n - 1 - i);
+        const double held = dtype == Dtype::int64 ? std::trunc(exact) : cpu::testing::rounded(dtype, exact);
+        if (got[size_t(i)] != held) REQUIRE(got[size_t(i)] == held);
+    }
+}
