@@ -176,10 +176,21 @@ __m512 load(__mmask16 present, const Bfloat16* from) {
     return _mm512_castsi512_ps(_mm512_slli_epi32(bits, 16));
 }
 
-void store(__mmask16 present, __m512 x, float* to) { _mm512_mask_storeu_ps(to, present, x); }
-/// Rounds as to_bfloat16 does, but for denormals, which no sum is (suit_bfloat16_units).
-void store(__mmask16 present, __m512 x, Bfloat16* to) {
-    _mm256_mask_storeu_epi16(to, present, reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(x)));
+/// Rounds as to_bfloat16 does.
+__m256i rounded(__m512 x) {
+    const __m512i bits = _mm512_castps_si512(x);
+    const __m512i last = _mm512_and_si512(_mm512_srli_epi32(bits, 16), _mm512_set1_epi32(1));
+    const __m512i up = _mm512_add_epi32(bits, _mm512_add_epi32(last, _mm512_set1_epi32(0x7fff)));
+    const __mmask16 is_nan = _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q);
+    const __m512i quiet = _mm512_or_si512(bits, _mm512_set1_epi32(0x400000));
+    return _mm512_cvtepi32_epi16(_mm512_srli_epi32(_mm512_mask_blend_epi32(is_nan, up, quiet), 16));
+}
+/// The same by the units, which write 0 for denormals: no sum of products is one (suit_bfloat16_units).
+__m256i rounded_by_units(__m512 x) { return reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(x)); }
+
+void store(__mmask16 present, __m512 x, bool, float* to) { _mm512_mask_storeu_ps(to, present, x); }
+void store(__mmask16 present, __m512 x, bool may_be_denormal, Bfloat16* to) {
+    _mm256_mask_storeu_epi16(to, present, may_be_denormal ? rounded(x) : rounded_by_units(x));
 }
 
 /// A part of c with the operands that its sums have.
@@ -190,12 +201,13 @@ struct Part {
     T* c;
     int64_t c_stride;
     int64_t m, n, k;
-    bool accumulate;
+    ScaledSum<T> sum;
 
     [[nodiscard]] Part rows(int64_t first, int64_t count) const {
         Part part = *this;
         part.a.data += first * a.row_stride;
         part.c += first * c_stride;
+        if (sum.addend != nullptr) part.sum.addend += first * c_stride;
         part.m = count;
         return part;
     }
@@ -204,6 +216,7 @@ struct Part {
         part.b.data += first * b.column_stride;
         if (bias != nullptr) part.bias += first;
         part.c += first;
+        if (sum.addend != nullptr) part.sum.addend += first;
         part.n = count;
         return part;
     }
@@ -212,15 +225,22 @@ struct Part {
 /// Writes at most 32 x 32 elements of c.
 template <class T>
 void write(const float* sums, const Part<T>& part) {
+    const auto& [addend, alpha, beta] = part.sum;
+    const bool is_scaled = addend != nullptr || alpha != 1;
+    const __m512 alphas = _mm512_set1_ps(alpha), betas = _mm512_set1_ps(beta);
     for (int64_t j = 0; j < part.n; j += kLines) {
         const auto present = static_cast<__mmask16>(first_of(std::min(part.n - j, kLines)));
         const __m512 bias = part.bias == nullptr ? _mm512_setzero_ps() : load(present, part.bias + j);
         for (int64_t i = 0; i < part.m; ++i) {
-            T* const to = part.c + i * part.c_stride + j;
+            const int64_t place = i * part.c_stride + j;
             __m512 x = _mm512_load_ps(sums + i * kPanelLines + j);
             if (part.bias != nullptr) x = _mm512_add_ps(x, bias);
-            if (part.accumulate) x = _mm512_add_ps(x, load(present, to));
-            store(present, x, to);
+            if (addend != nullptr) {
+                x = _mm512_fmadd_ps(alphas, x, _mm512_mul_ps(betas, load(present, addend + place)));
+            } else if (is_scaled) {
+                x = _mm512_mul_ps(alphas, x);
+            }
+            store(present, x, is_scaled, part.c + place);
         }
     }
 }
@@ -286,8 +306,8 @@ bool has_amx_products() {
 
 template <class T>
 void amx_product(int64_t m, int64_t n, int64_t k, MatrixView<Bfloat16> a, MatrixView<Bfloat16> b, const T* bias, T* c,
-                 bool accumulate) {
-    const Part<T> whole{a, b, bias, c, n, m, n, k, accumulate};
+                 const ScaledSum<T>& sum) {
+    const Part<T> whole{a, b, bias, c, n, m, n, k, sum};
     // Each thread takes whole panels of the longer side, so that every sum is the same for any number of threads.
     const bool by_rows = m >= n;
     const int64_t length = by_rows ? m : n, panels = (length + kPanelLines - 1) / kPanelLines;
@@ -300,12 +320,13 @@ void amx_product(int64_t m, int64_t n, int64_t k, MatrixView<Bfloat16> a, Matrix
 bool has_amx_products() { return false; }
 
 template <class T>
-void amx_product(int64_t, int64_t, int64_t, MatrixView<Bfloat16>, MatrixView<Bfloat16>, const T*, T*, bool) {}
+void amx_product(int64_t, int64_t, int64_t, MatrixView<Bfloat16>, MatrixView<Bfloat16>, const T*, T*,
+                 const ScaledSum<T>&) {}
 #endif
 
 template void amx_product(int64_t m, int64_t n, int64_t k, MatrixView<Bfloat16> a, MatrixView<Bfloat16> b,
-                          const float* bias, float* c, bool accumulate);
+                          const float* bias, float* c, const ScaledSum<float>& sum);
 template void amx_product(int64_t m, int64_t n, int64_t k, MatrixView<Bfloat16> a, MatrixView<Bfloat16> b,
-                          const Bfloat16* bias, Bfloat16* c, bool accumulate);
+                          const Bfloat16* bias, Bfloat16* c, const ScaledSum<Bfloat16>& sum);
 
 }  // namespace diopi::cpu

@@ -15,11 +15,19 @@ namespace diopi::cpu {
 /// The units form so many products in the time that parallel_for calls the work of one element.
 constexpr int64_t kAmxProductsPerWork = 64;
 
-/// c (m, n) = a * b + bias (n numbers; null: none), or c += a * b + bias when `accumulate`. m, n and k are not 0; one
-/// stride of a and of b is 1; c is dense and row-major. The sums are formed in float32 in the order of k, as the units
-/// do it (see bfloat16_units.hpp), and rounded once. T is float or Bfloat16. Needs has_amx_products().
+/// What becomes of a product: c = alpha * product + beta * addend. The addend has the form of c, and may be c; null:
+/// none.
+template <class T>
+struct ScaledSum {
+    const T* addend = nullptr;
+    float alpha = 1, beta = 1;
+};
+
+/// c (m, n) = a * b + bias (n numbers; null: none), or the sum with it. m, n and k are not 0; one stride of a and of b
+/// is 1; c is dense and row-major. The sums are formed in float32 in the order of k, as the units do it (see
+/// bfloat16_units.hpp), and rounded once. T is float or Bfloat16. Needs has_amx_products().
 template <class T>
 void amx_product(int64_t m, int64_t n, int64_t k, MatrixView<Bfloat16> a, MatrixView<Bfloat16> b, const T* bias, T* c,
-                 bool accumulate);
+                 const ScaledSum<T>& sum = {});
 
 }  // namespace diopi::cpu

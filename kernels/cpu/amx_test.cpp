@@ -46,19 +46,24 @@ void check_product(const Matrix& a, const Matrix& b, const std::vector<double>& 
     std::vector<T> bias(static_cast<size_t>(n)), before(sums.size());
     for (size_t j = 0; j < bias.size(); ++j) assign(bias[j], number(static_cast<int64_t>(j) + 3));
     for (size_t i = 0; i < before.size(); ++i) assign(before[i], number(static_cast<int64_t>(i) + 9));
+    struct Factors {
+        bool adds;
+        float alpha, beta;
+    };
     for (const bool has_bias : {false, true}) {
-        for (const bool accumulate : {false, true}) {
+        for (const auto [adds, alpha, beta] : {Factors{false, 1, 1}, {true, 1, 1}, {true, -0.5, 2}, {false, 4, 1}}) {
             std::vector<T> c = before;
             cpu::amx_product(m, n, a.columns, a.view(a_transposed), b.view(b_transposed),
-                             has_bias ? bias.data() : nullptr, c.data(), accumulate);
+                             has_bias ? bias.data() : nullptr, c.data(),
+                             cpu::ScaledSum<T>{adds ? c.data() : nullptr, alpha, beta});
             size_t wrong = 0;
             for (size_t i = 0; i < c.size(); ++i) {
                 T expected;
-                const float added = has_bias ? as_float(bias[i % bias.size()]) : 0;
-                assign(expected, sums[i] + added + (accumulate ? as_float(before[i]) : 0));
+                const double product = sums[i] + (has_bias ? as_float(bias[i % bias.size()]) : 0);
+                assign(expected, alpha * product + (adds ? beta * as_float(before[i]) : 0));
                 wrong += as_float(c[i]) == as_float(expected) ? 0 : 1;
             }
-            INFO("bias " << has_bias << ", added " << accumulate);
+            INFO("bias " << has_bias << ", added " << adds << ", factors " << alpha << ", " << beta);
             CHECK(wrong == 0);
         }
     }
@@ -96,11 +101,31 @@ TEST_CASE("products on AMX keep infinite and undefined numbers where they belong
     const Bfloat16 a[] = {number(1), number(2), number(kInf), number(1), number(0), number(3)};  // (3, 2)
     const Bfloat16 b[] = {number(1), number(kInf), number(-1), number(0)};                       // (2, 2)
     Bfloat16 c[6];
-    cpu::amx_product<Bfloat16>(3, 2, 2, {a, 2, 1}, {b, 2, 1}, nullptr, c, false);
+    cpu::amx_product<Bfloat16>(3, 2, 2, {a, 2, 1}, {b, 2, 1}, nullptr, c);
     CHECK(to_float(c[0]) == -1);
     CHECK(to_float(c[1]) == kInf);
     CHECK(to_float(c[2]) == kInf);
     CHECK(to_float(c[3]) == kInf);
     CHECK(to_float(c[4]) == -3);
     CHECK(std::isnan(to_float(c[5])));
+}
+
+TEST_CASE("scaled products on AMX keep denormals, infinities and NaN") {
+    if (!cpu::has_amx_products()) return;
+    // Each product has one term. The largest number of bfloat16's denormals, one that is rounded to it, a tie, and
+    // such.
+    const double small = std::ldexp(1.0, -133), terms[] = {127, 126.75, 2.5, 3.5, 0.5, 0, INFINITY, NAN};
+    std::vector<Bfloat16> a;
+    for (const double term : terms) a.push_back(to_bfloat16(term));
+    const Bfloat16 b[] = {to_bfloat16(1.0), to_bfloat16(-1.0)};
+    std::vector<Bfloat16> c(16), addend(16, to_bfloat16(std::ldexp(1.0, -133)));
+    for (const bool adds : {false, true}) {
+        cpu::amx_product<Bfloat16>(8, 2, 1, {a.data(), 1, 1}, {b, 2, 1}, nullptr, c.data(),
+                                   {adds ? addend.data() : nullptr, static_cast<float>(small), 2});
+        for (size_t i = 0; i < c.size(); ++i) {
+            const double exact = small * terms[i / 2] * (i % 2 == 0 ? 1 : -1) + (adds ? 2 * small : 0);
+            INFO("element " << i << ", added " << adds << ": " << to_float(c[i]) << ", wanted " << exact);
+            CHECK((std::isnan(exact) ? std::isnan(to_float(c[i])) : to_float(c[i]) == to_float(to_bfloat16(exact))));
+        }
+    }
 }

@@ -92,3 +92,28 @@ TEST_CASE("moduli neither overflow nor lose digits, and the sign of a complex nu
     CHECK(std::abs(complex_values(sign)[0] - Complex(0.6, -0.8)) < 1e-7);
     CHECK(cpu::diopiAbsInp(&context, z.get()) == diopiDtypeNotSupported);
 }
+
+TEST_CASE("polar numbers have the sines and cosines of all angles, whatever their number",
+          "[cpu][elementwise][vectors]") {
+    const Dtype real = GENERATE(Dtype::float32, Dtype::float64);
+    const Dtype complex = real == Dtype::float32 ? Dtype::complex64 : Dtype::complex128;
+    const int64_t n = GENERATE(1, 7, 16, 100);
+    const auto angle = generate(real, {n}, [](int64_t i) {
+        const double angles[] = {0, -0.0, 0.5, -1.25, 3.14159265, 100, -1000.5, 1e6, -1e7, 1e9, 1e-30, 1.5707963};
+        return i < 12 ? angles[i] : angles[i % 12] + static_cast<double>(i / 12);
+    });
+    const auto length =
+        generate(real, {n}, [](int64_t i) { return i % 5 == 4 ? -2.0 : 0.25 * static_cast<double>(i); });
+    const auto out = blank(complex, {n});
+    REQUIRE(cpu::diopiPolar(&context, out.get(), length.get(), angle.get()) == diopiSuccess);
+    const auto got = complex_values(out);
+    const Values r = values(length), t = values(angle);
+    const double ulps = real == Dtype::float32 ? 2 * 0x1p-23 : 2 * 0x1p-52;
+    for (size_t i = 0; i < got.size(); ++i) {
+        INFO("modulus " << r[i] << ", angle " << t[i]);
+        const Complex exact(r[i] * std::cos(t[i]), r[i] * std::sin(t[i]));
+        CHECK(std::abs(got[i].real() - exact.real()) <= ulps * std::abs(r[i]));
+        CHECK(std::abs(got[i].imag() - exact.imag()) <= ulps * std::abs(exact.imag()) + ulps * 0.01);
+        CHECK(std::signbit(got[i].imag()) == std::signbit(exact.imag()));
+    }
+}

@@ -105,7 +105,7 @@ struct Sin {
     static double one(double x) { return std::sin(x); }
     template <class V>
     static HWY_INLINE V many(V x) {
-        return choose(hn::Eq(x, all<V>(0)), x, sine<StandardSine>(x, 0));  // the sign of 0
+        return sine_of(x, sine_and_cosine(x));
     }
 };
 
@@ -113,7 +113,7 @@ struct Cos {
     static double one(double x) { return std::cos(x); }
     template <class V>
     static HWY_INLINE V many(V x) {
-        return sine<StandardCosine>(x, 1);
+        return cosine_of(x, sine_and_cosine(x));
     }
 };
 

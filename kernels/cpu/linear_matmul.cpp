@@ -39,6 +39,10 @@ Shape batch_strides(ShapeView batch, ShapeView wide) {
     return strides;
 }
 
+ProductShape shape_of(const ProductDims& dims) {
+    return {dims.a.rows(), dims.b.columns(), dims.a.columns(), numel(dims.batch)};
+}
+
 bool is_one(ShapeView batch) {
     return std::ranges::all_of(batch, [](int64_t size) { return size == 1; });
 }
@@ -238,6 +242,28 @@ diopiError_t combine(diopiContextHandle_t ctx, std::string_view op, const View& 
     return for_each_tile(ctx, op, {&out, 1}, ins, binary<T>(product.dtype, add));
 }
 
+/// Whether add_on_units computes the sum.
+bool add_suits_units(const View& out, const View& addend, const ProductDims& dims, double beta) {
+    const bool is_alike = addend.dtype == out.dtype && std::ranges::equal(addend.shape, out.shape);
+    return out.dtype == Dtype::bfloat16 && (beta == 0 || (is_alike && !aliases_differently(out, addend))) &&
+           takes_scaled_bfloat16(shape_of(dims), dims.a.view, dims.b.view);
+}
+
+/// out = beta * addend + alpha * the product of bfloat16 factors, in one pass.
+diopiError_t add_on_units(diopiContextHandle_t ctx, const View& out, const View& addend, const ProductDims& dims,
+                          double beta, double alpha) {
+    Staging staging(ctx);
+    Matrices<Bfloat16> a = load<Bfloat16>(staging, dims.a), b = load<Bfloat16>(staging, dims.b);
+    a.repeated = numel(dims.a.batch()) < numel(dims.batch);
+    b.repeated = numel(dims.b.batch()) < numel(dims.batch);
+    const Bfloat16* added = beta == 0 ? nullptr : staging.in<Bfloat16>(addend);
+    auto* c = staging.out<Bfloat16>(out);
+    if (staging.error() != diopiSuccess) return staging.error();
+    const ScaledSum<Bfloat16> sum{added, static_cast<float>(alpha), static_cast<float>(beta)};
+    const diopiError_t error = scaled_product(shape_of(dims), a, b, sum, c);
+    return error != diopiSuccess ? error : staging.finish();
+}
+
 /// out = beta * input + alpha * mat1 * mat2.
 template <int64_t kRank>
 diopiError_t add_matmul(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out,
@@ -251,6 +277,9 @@ diopiError_t add_matmul(diopiContextHandle_t ctx, std::string_view op, diopiTens
     const bool has_one_term = beta.value == 0 && alpha.value == 1;
     const bool wide = computes_in_float64({a, b}) || (!has_one_term && addend.dtype == Dtype::float64);
     if (has_one_term) return multiply(ctx, dims, y, wide);
+    if (add_suits_units(y, addend, dims, beta.value)) {
+        return add_on_units(ctx, y, addend, dims, beta.value, alpha.value);
+    }
     if (beta.value == 1 && alpha.value == 1 && !aliases_differently(y, addend)) {
         const diopiError_t error = check_views(op, y, std::array{addend});
         return error != diopiSuccess ? error : multiply(ctx, dims, y, wide, &addend);

@@ -113,6 +113,28 @@ TEST_CASE("the addend of a product may be its output, a row, a column or one num
     CHECK(values(*addend) == expected);
 }
 
+TEST_CASE("a batch of scaled products and addends is the same as its float32 sums, rounded once") {
+    const auto [beta, alpha] = GENERATE(table<double, double>({{1, 1}, {0.5, -2}, {0, 0.25}, {1, 0.1}}));
+    const bool is_shared = GENERATE(false, true), is_row = GENERATE(false, true);
+    const int64_t m = GENERATE(1, 33), n = 40, k = GENERATE(0, 17);
+    const auto wide = [](const Tensor& t) { return tensor(t.shape, Dtype::float32, values(t)); };
+    const auto a = random({3, m, k}, Dtype::bfloat16, 1), b = random({is_shared ? 1 : 3, k, n}, Dtype::bfloat16, 2);
+    const auto addend = random(is_row ? Shape{n} : Shape{3, m, n}, Dtype::bfloat16, 3);
+    const auto y = unwritten({3, m, n}, Dtype::bfloat16, GENERATE(false, true) ? scattered({3, m, n}) : Shape{});
+    const auto sums = unwritten({3, m, n}, Dtype::float32);
+    INFO("beta " << beta << ", alpha " << alpha << ", shared " << is_shared << ", row " << is_row << ", " << m << " x "
+                 << k);
+    diopiContext ctx(cpu_device());
+    REQUIRE(cpu::diopiBaddbmm(&ctx, sums.get(), wide(*addend).get(), wide(*a).get(), wide(*b).get(), beta, alpha) ==
+            diopiSuccess);
+    REQUIRE(cpu::diopiBaddbmm(&ctx, y.get(), addend.get(), a.get(), b.get(), beta, alpha) == diopiSuccess);
+    check_close(*y, values(*sums));
+    if (is_row) return;
+    const auto inout = tensor({3, m, n}, Dtype::bfloat16, values(*addend));
+    REQUIRE(cpu::diopiBaddbmmInp(&ctx, inout.get(), a.get(), b.get(), beta, alpha) == diopiSuccess);
+    CHECK(values(*inout) == values(*y));
+}
+
 TEST_CASE("factors that do not fit are refused with both shapes") {
     diopiContext ctx(cpu_device());
     const auto f = [](const Shape& shape) { return unwritten(shape, Dtype::float32); };

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cmath>
 #include <functional>
+#include <span>
 #include <vector>
 
 #include "kernels/cpu/loss_entropy.hpp"
@@ -66,17 +67,11 @@ diopiError_t sum_losses(diopiContextHandle_t ctx, const ElementLoss& loss, const
     return failed;
 }
 
-/// Runs f(op, T()) with the tiles of F on the operands of the loss.
-template <int kIns, template <class> class F, class Run, class... Numbers>
-diopiError_t with_tiles(const ElementLoss& loss, const Run& run, Numbers... numbers) {
-    const auto in_type = [&]<class T>(Dtype compute) {
-        const F<T> f{static_cast<T>(numbers)...};
-        // Tiles of bfloat16 are converted, for the gradient of a reduced loss is one element: its tile is converted
-        // once.
-        return run.template operator()<T>({compute, best<map_loop<kIns, T, F<T>>>(), &f, Loop::arithmetic});
-    };
-    if (loss.computes_in_float64()) return in_type.template operator()<double>(Dtype::float64);
-    return in_type.template operator()<float>(Dtype::float32);
+/// Calls run(dtype, F<T>{numbers...}) with the dtype that the loss computes in, and its type T.
+template <template <class> class F, class Run, class... Numbers>
+diopiError_t with_function(const ElementLoss& loss, const Run& run, Numbers... numbers) {
+    if (loss.computes_in_float64()) return run(Dtype::float64, F<double>{numbers...});
+    return run(Dtype::float32, F<float>{static_cast<float>(numbers)...});
 }
 
 /// The same with tiles of vectors; the numbers are their state.
@@ -103,11 +98,15 @@ diopiError_t lose(diopiContextHandle_t ctx, ElementLoss loss, diopiTensorHandle_
     };
     return with_tiles(loss, run);
 }
-/// The loss F.
-template <int kIns, template <class> class F, class... Numbers>
+/// The loss F of two numbers.
+template <template <class> class F, class... Numbers>
 diopiError_t lose(diopiContextHandle_t ctx, const ElementLoss& loss, diopiTensorHandle_t out, Numbers... numbers) {
-    return lose(ctx, loss, out,
-                [=](const ElementLoss& read, const auto& run) { return with_tiles<kIns, F>(read, run, numbers...); });
+    return lose(ctx, loss, out, [=](const ElementLoss& read, const auto& run) {
+        const auto in_type = [&]<class T>(Dtype compute, const F<T>& f) {
+            return run.template operator()<T>(map<2, T>(compute, f));
+        };
+        return with_function<F>(read, in_type, numbers...);
+    });
 }
 /// The same in vectors.
 template <class... Numbers>
@@ -119,27 +118,43 @@ diopiError_t lose(diopiContextHandle_t ctx, const ElementLoss& loss, diopiTensor
 }
 
 /// grad_input = the slope of each element, whose first operand is grad_output. with_tiles(loss, run, factor) calls run
-/// with the tiles of a slope; the factor is 1, or 1 / n under mean.
+/// with the tiles of a slope, and the number of operands that these have within them; the factor is 1, or 1 / n under
+/// mean.
 template <class WithTiles>
 diopiError_t lose_backward(diopiContextHandle_t ctx, ElementLoss loss, diopiTensorHandle_t grad_input,
                            diopiConstTensorHandle_t grad_output, const WithTiles& with_tiles) {
     const View gx = view(grad_input), g = view(grad_output);
     if (const diopiError_t error = read_element_gradient(loss, gx, g); error != diopiSuccess) return error;
     const double factor = loss.reduction == ReductionMean ? 1 / static_cast<double>(loss.input.numel) : 1;
-    const auto run = [&]<class T>(const TileOp& tile_op) {
-        return for_each_tile(ctx, loss.op, {&gx, 1}, loss.ins, tile_op);
+    const auto run = [&]<class T>(const TileOp& tile_op, size_t within = 0) {
+        return for_each_tile(ctx, loss.op, {&gx, 1}, std::span(loss.ins).subspan(within), tile_op);
     };
     return with_tiles(loss, run, factor);
 }
+/// The slope F of a reduced loss, whose gradient is one number.
+template <class T, template <class> class F>
+struct SlopeOfSum {
+    F<T> slope;
+    T grad_output;
+    T operator()(T x, T t) const { return slope(grad_output, x, t); }
+};
 /// The slope F, whose first number is the factor.
-template <int kIns, template <class> class F, class... Numbers>
+template <template <class> class F, class... Numbers>
 diopiError_t lose_backward(diopiContextHandle_t ctx, const ElementLoss& loss, diopiTensorHandle_t grad_input,
                            diopiConstTensorHandle_t grad_output, Numbers... numbers) {
-    return lose_backward(ctx, loss, grad_input, grad_output,
-                         [=](const ElementLoss& read, const auto& run, double factor) {
-                             return with_tiles<kIns, F>(read, run, factor, numbers...);
-                         });
+    const auto tiles = [=](const ElementLoss& read, const auto& run, double factor) {
+        const auto in_type = [&]<class T>(Dtype compute, const F<T>& slope) {
+            if (read.reduction == ReductionNone) return run.template operator()<T>(map<3, T>(compute, slope));
+            double g = 0;
+            copy(read.ins.front(), element(&g, Dtype::float64));
+            const SlopeOfSum<T, F> of_sum{slope, static_cast<T>(g)};
+            return run.template operator()<T>(map<2, T>(compute, of_sum), 1);
+        };
+        return with_function<F>(read, in_type, factor, numbers...);
+    };
+    return lose_backward(ctx, loss, grad_input, grad_output, tiles);
 }
+/// The same in vectors.
 template <class... Numbers>
 diopiError_t lose_backward(diopiContextHandle_t ctx, const ElementLoss& loss, diopiTensorHandle_t grad_input,
                            diopiConstTensorHandle_t grad_output, const RealTiles& tiles, Numbers... numbers) {
@@ -181,24 +196,24 @@ struct SmoothDistanceSlope {
 
 diopiError_t mse_loss(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out,
                       diopiConstTensorHandle_t input, diopiConstTensorHandle_t target, diopiReduction_t reduction) {
-    return lose<2, Square>(ctx, {op, reduction, view(input), view(target)}, out);
+    return lose<Square>(ctx, {op, reduction, view(input), view(target)}, out);
 }
 diopiError_t mse_loss_backward(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t grad_input,
                                diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
                                diopiConstTensorHandle_t target, diopiReduction_t reduction) {
-    return lose_backward<3, SquareSlope>(ctx, {op, reduction, view(input), view(target)}, grad_input, grad_output);
+    return lose_backward<SquareSlope>(ctx, {op, reduction, view(input), view(target)}, grad_input, grad_output);
 }
 diopiError_t smooth_l1_loss(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out,
                             diopiConstTensorHandle_t input, diopiConstTensorHandle_t target, diopiReduction_t reduction,
                             double beta) {
     if (beta < 0) return refuse(op, "beta is below 0, wanted none below it");
-    return lose<2, SmoothDistance>(ctx, {op, reduction, view(input), view(target)}, out, beta, 0.5 / beta);
+    return lose<SmoothDistance>(ctx, {op, reduction, view(input), view(target)}, out, beta, 0.5 / beta);
 }
 diopiError_t smooth_l1_loss_backward(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t grad_input,
                                      diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
                                      diopiConstTensorHandle_t target, diopiReduction_t reduction, double beta) {
-    return lose_backward<3, SmoothDistanceSlope>(ctx, {op, reduction, view(input), view(target)}, grad_input,
-                                                 grad_output, beta);
+    return lose_backward<SmoothDistanceSlope>(ctx, {op, reduction, view(input), view(target)}, grad_input, grad_output,
+                                              beta);
 }
 
 // ---- binary cross entropy ----

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <limits>
 
 #include "kernels/cpu/operators.hpp"
@@ -22,6 +23,27 @@ TEST_CASE("a reduced loss sums every chunk, dense or not", "[cpu][loss]") {
         CHECK(same(values(sum), Values{wanted}));
         REQUIRE(cpu::diopiMSELoss(&context, mean.get(), x.get(), zero.get(), ReductionMean) == diopiSuccess);
         CHECK(same(values(mean), Values{wanted / double(n)}));
+    }
+}
+
+TEST_CASE("the gradient of a reduced loss scales its slopes, in any dtype", "[cpu][loss]") {
+    const Dtype dtype = GENERATE(Dtype::float32, Dtype::float64, Dtype::float16, Dtype::bfloat16);
+    const Dtype of_loss = GENERATE(Dtype::float32, Dtype::bfloat16);
+    const auto reduction = GENERATE(ReductionNone, ReductionSum, ReductionMean);
+    constexpr int64_t n = 64;  // a power of two, so that all numbers are exact
+    const auto difference = [](int64_t i) { return double(i % 9 - 4) / 4; };
+    const auto x = generate(dtype, {n}, difference, {GENERATE(1, 3)});
+    const auto zero = generate(dtype, {n}, [](int64_t) { return 0.0; });
+    const auto g = generate(of_loss, reduction == ReductionNone ? Shape{n} : Shape{}, [](int64_t) { return -0.375; });
+    const auto square = blank(dtype, {n}), distance = blank(dtype, {n});
+    REQUIRE(cpu::diopiMSELossBackward(&context, square.get(), g.get(), x.get(), zero.get(), reduction) == diopiSuccess);
+    REQUIRE(cpu::diopiSmoothL1LossBackward(&context, distance.get(), g.get(), x.get(), zero.get(), reduction, 0.5) ==
+            diopiSuccess);
+    const double factor = reduction == ReductionMean ? -0.375 / n : -0.375;
+    for (int64_t i = 0; i < n; ++i) {
+        INFO(name(dtype) << ", loss " << name(of_loss) << ", reduction " << reduction << ", element " << i);
+        CHECK(values(square)[static_cast<size_t>(i)] == factor * 2 * difference(i));
+        CHECK(values(distance)[static_cast<size_t>(i)] == factor * std::clamp(difference(i) / 0.5, -1.0, 1.0));
     }
 }
 

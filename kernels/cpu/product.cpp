@@ -168,12 +168,13 @@ diopiError_t run_own(const ProductShape& s, Matrices<T> a, Matrices<T> b, const 
 /// Products on AMX: those of a batch side by side, or where they are large and few, one after the other in all threads.
 template <class C>
 diopiError_t run_amx(const ProductShape& s, Matrices<Bfloat16> a, Matrices<Bfloat16> b, const C* bias, C* c,
-                     Into into) {
+                     const ScaledSum<C>& sum) {
     constexpr int64_t kForAllThreads = int64_t{1} << 24;  // so many multiplications have work for them
     const auto run = [&](int64_t first, int64_t last) {
         for (int64_t i = first; i < last; ++i) {
-            amx_product(s.m, s.n, s.k, matrix(a, i, s.m, s.k), matrix(b, i, s.k, s.n), bias, c + i * s.m * s.n,
-                        into == Into::kAdd);
+            ScaledSum<C> own = sum;
+            if (sum.addend != nullptr) own.addend += i * s.m * s.n;
+            amx_product(s.m, s.n, s.k, matrix(a, i, s.m, s.k), matrix(b, i, s.k, s.n), bias, c + i * s.m * s.n, own);
         }
     };
     const int64_t products = s.m * s.n * s.k;
@@ -200,7 +201,8 @@ diopiError_t run_product(diopiContextHandle_t ctx, const ProductShape& s, Matric
         if (is_small(s) || onednn::products_vary()) return run_own(s, a, b, bias, c, into);
     }
     if constexpr (std::is_same_v<T, Bfloat16>) {
-        if (has_amx_products()) return run_amx(s, a, b, bias, c, into);
+        const ScaledSum<C> sum{into == Into::kAdd ? c : nullptr};
+        if (has_amx_products()) return run_amx(s, a, b, bias, c, sum);
     }
     const Form form{s,    a.transposed, a.repeated,  b.transposed, b.repeated, bias != nullptr,
                     into, kDataType<T>, kDataType<C>};
@@ -217,6 +219,15 @@ bool takes_bfloat16(int64_t rows, const View& a, const View& b, std::initializer
     const auto is_bfloat16 = [](const View& v) { return v.dtype == Dtype::bfloat16; };
     if (!is_bfloat16(a) || !is_bfloat16(b) || !std::ranges::all_of(addends, is_bfloat16)) return false;
     return rows <= kFewRows || suit_bfloat16_units(a, b, addends);
+}
+
+bool takes_scaled_bfloat16(const ProductShape& s, const View& a, const View& b) {
+    return s.batch * s.m > kFewRows && !is_empty(s) && has_amx_products() && suit_bfloat16_units(a, b);
+}
+
+diopiError_t scaled_product(const ProductShape& s, Matrices<Bfloat16> a, Matrices<Bfloat16> b,
+                            const ScaledSum<Bfloat16>& sum, Bfloat16* c) {
+    return run_amx<Bfloat16>(s, a, b, nullptr, c, sum);
 }
 
 diopiError_t product(diopiContextHandle_t ctx, const ProductShape& s, Matrices<float> a, Matrices<float> b,

@@ -7,6 +7,7 @@
 #include <initializer_list>
 
 #include "core/half.hpp"
+#include "kernels/cpu/amx.hpp"
 #include "kernels/cpu/view.hpp"
 
 namespace diopi::cpu {
@@ -49,5 +50,12 @@ enum class Into { kOverwrite, kAdd };
                                    Into into = Into::kOverwrite);
 [[nodiscard]] diopiError_t product(diopiContextHandle_t ctx, const ProductShape& shape, Matrices<double> a,
                                    Matrices<double> b, const double* bias, double* c, Into into = Into::kOverwrite);
+
+/// Whether scaled_product computes the product of these tensors.
+[[nodiscard]] bool takes_scaled_bfloat16(const ProductShape& shape, const View& a, const View& b);
+/// c (batch, m, n) = alpha * a * b + beta * addend, computed in float32 and rounded once. The bits of c do not depend
+/// on the number of threads.
+diopiError_t scaled_product(const ProductShape& shape, Matrices<Bfloat16> a, Matrices<Bfloat16> b,
+                            const ScaledSum<Bfloat16>& sum, Bfloat16* c);
 
 }  // namespace diopi::cpu

@@ -459,16 +459,23 @@ HWY_INLINE V with_far(V y, V x, Standard standard) {
     return choose(is_near, y, each(standard, x));
 }
 
-/// sin(x + quarters pi / 2)
-template <class Standard, class V>
-HWY_INLINE V sine(V x, int quarters) {
+/// sin(x + quarters pi / 2) of an x that can be reduced.
+template <class V>
+HWY_INLINE V turned(const SineAndCosine<V>& s, int quarters) {
     const hn::DFromV<V> d;
     const hn::RebindToSigned<decltype(d)> di;
-    const SineAndCosine<V> s = sine_and_cosine(x);
     const BitsOf<V> quadrant = s.quarters + hn::Set(di, quarters);
     const V sign = hn::BitCast(d, hn::ShiftLeft<8 * sizeof(hn::TFromV<V>) - 2>(hn::And(quadrant, hn::Set(di, 2))));
-    const V y = hn::Xor(choose(SineAndCosine<V>::is_odd(quadrant), s.cosine, s.sine), sign);
-    return with_far(y, x, Standard());
+    return hn::Xor(choose(SineAndCosine<V>::is_odd(quadrant), s.cosine, s.sine), sign);
+}
+
+template <class V>
+HWY_INLINE V sine_of(V x, const SineAndCosine<V>& s) {
+    return choose(hn::Eq(x, all<V>(0)), x, with_far(turned(s, 0), x, StandardSine()));  // the sign of 0
+}
+template <class V>
+HWY_INLINE V cosine_of(V x, const SineAndCosine<V>& s) {
+    return with_far(turned(s, 1), x, StandardCosine());
 }
 
 /// expm1(2 |x|) / (expm1(2 |x|) + 2)
