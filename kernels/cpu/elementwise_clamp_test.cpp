@@ -93,6 +93,48 @@ TEST_CASE("moduli neither overflow nor lose digits, and the sign of a complex nu
     CHECK(cpu::diopiAbsInp(&context, z.get()) == diopiDtypeNotSupported);
 }
 
+TEST_CASE("the sign of a complex number is on the circle whatever its size, but for zero and infinities",
+          "[cpu][elementwise]") {
+    const Dtype dtype = GENERATE(Dtype::complex64, Dtype::complex128);
+    const bool is_narrow = dtype == Dtype::complex64;
+    const int lowest = is_narrow ? -149 : -1074, highest = is_narrow ? 125 : 1021;
+    const int64_t n = highest - lowest + 1;
+    // 3 - 4 i in all sizes: exact where it is normal, and never rounded.
+    const auto z = generate(dtype, {n}, [=](int64_t i) {
+        const double unit = std::ldexp(1.0, lowest + static_cast<int>(i));
+        return Complex(3 * unit, -4 * unit);
+    });
+    // And parts of very different size.
+    const auto thin = generate(dtype, {n}, [=](int64_t i) {
+        const int size = lowest + static_cast<int>(i);
+        return Complex(std::ldexp(1.0, std::max(size - highest, lowest)), std::ldexp(1.0, size));
+    });
+    const auto sign = blank(dtype, {n}), of_thin = blank(dtype, {n});
+    REQUIRE(cpu::diopiSgn(&context, sign.get(), z.get()) == diopiSuccess);
+    REQUIRE(cpu::diopiSgn(&context, of_thin.get(), thin.get()) == diopiSuccess);
+    const auto got = complex_values(sign), far = complex_values(of_thin), given = complex_values(thin);
+    const double ulp = is_narrow ? 0x1p-23 : 0x1p-52;
+    for (size_t i = 0; i < got.size(); ++i) {
+        INFO("size 2^" << lowest + static_cast<int>(i));
+        CHECK(std::abs(got[i].real() - 0.6) <= 2 * ulp * 0.6);
+        CHECK(std::abs(got[i].imag() + 0.8) <= 2 * ulp * 0.8);
+        if (given[i].real() >= given[i].imag() / 4) continue;
+        const double ratio = given[i].real() / given[i].imag(), exact = ratio / std::sqrt(1 + ratio * ratio);
+        CHECK(std::abs(far[i].real() - exact) <= 4 * ulp * exact);
+        CHECK(std::abs(far[i].imag() - 1) <= 0.04);
+    }
+    const auto special = generate(dtype, {6}, [](int64_t i) {
+        const double inf = HUGE_VAL;
+        const Complex numbers[] = {{0, 0}, {-0.0, 0}, {inf, 1}, {1, -inf}, {NAN, 0}, {NAN, inf}};
+        return numbers[i];
+    });
+    REQUIRE(cpu::diopiSgnInp(&context, special.get()) == diopiSuccess);
+    const auto of_special = complex_values(special);
+    CHECK(of_special[0] == Complex(0, 0));
+    CHECK(of_special[1] == Complex(0, 0));
+    for (size_t i = 2; i < 6; ++i) CHECK((std::isnan(of_special[i].real()) && std::isnan(of_special[i].imag())));
+}
+
 TEST_CASE("polar numbers have the sines and cosines of all angles, whatever their number",
           "[cpu][elementwise][vectors]") {
     const Dtype real = GENERATE(Dtype::float32, Dtype::float64);

@@ -5,6 +5,7 @@
 
 #include <cfloat>
 #include <cmath>
+#include <limits>
 
 #include "kernels/cpu/operators.hpp"
 #include "kernels/cpu/unary-inl.hpp"
@@ -96,6 +97,18 @@ struct Sign {
     }
 };
 
+/// x times a power of two, so that the square of its larger part neither overflows nor loses digits. The smaller part
+/// keeps those that a quotient of both has.
+template <class T>
+std::complex<T> scaled(const std::complex<T>& x) {
+    constexpr bool kIsNarrow = std::is_same_v<T, float>;
+    constexpr T kLarge = kIsNarrow ? 0x1p63 : 0x1p511, kSmall = kIsNarrow ? 0x1p-40 : 0x1p-400;
+    constexpr T kDown = kIsNarrow ? 0x1p-65 : 0x1p-513, kUp = kIsNarrow ? 0x1p100 : 0x1p700;
+    const T re = std::fabs(x.real()), im = std::fabs(x.imag()), larger = re > im ? re : im;
+    const T factor = larger > kLarge ? kDown : larger < kSmall ? kUp : 1;
+    return {x.real() * factor, x.imag() * factor};
+}
+
 /// The sign; x / |x| of a complex number, NaN at infinity.
 template <class T>
 struct Sgn {
@@ -104,11 +117,13 @@ struct Sgn {
     T operator()(T x) const {
         if constexpr (kIsComplex<T>) {
             using Part = typename T::value_type;
-            const double modulus = modulus_of(x);
             // Without branches the loop over the elements runs on vectors.
-            const double divisor = modulus == 0 ? 1 : modulus > DBL_MAX ? NAN : modulus;
-            const auto part = [=](double y) { return static_cast<Part>(modulus == 0 ? 0 : y / divisor); };
-            return T(part(x.real()), part(x.imag()));
+            const bool is_zero = x.real() == 0 && x.imag() == 0;
+            const T near = scaled(x);
+            const Part modulus = std::sqrt(near.real() * near.real() + near.imag() * near.imag());
+            const Part divisor = modulus > std::numeric_limits<Part>::max() ? NAN : modulus;
+            const auto part = [=](Part y) { return is_zero ? 0 : y / divisor; };
+            return T(part(near.real()), part(near.imag()));
         } else {
             return Sign<T>()(x);
         }
