@@ -5,7 +5,7 @@
 #include "kernels/cpu/bfloat16_units.hpp"
 #include "kernels/cpu/conv_float64.hpp"
 #include "kernels/cpu/conv_gradients.hpp"
-#include "kernels/cpu/conv_plans.hpp"
+#include "kernels/cpu/conv_parts.hpp"
 #include "kernels/cpu/operators.hpp"
 #include "kernels/cpu/view.hpp"
 #include "kernels/entries/entries.hpp"
@@ -25,7 +25,7 @@ diopiError_t forward(diopiContextHandle_t ctx, ConvProblem p, const View& out, c
     const auto* b = staging.in<T>(bias);
     auto* y = staging.out<T>(out, p.out);
     if (staging.error() != diopiSuccess) return staging.error();
-    const diopiError_t error = convolve(ctx, p, {x, w, b, y});
+    const diopiError_t error = convolution_result(ctx, p, {x, w, b, y});
     return error == diopiSuccess ? staging.finish() : error;
 }
 

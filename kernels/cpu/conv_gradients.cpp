@@ -29,7 +29,7 @@ diopiError_t run(diopiContextHandle_t ctx, ConvProblem p, bool is_transposed, co
         auto* gx = staging.out<T>(grad_input.view(), of_input);
         if (staging.error() != diopiSuccess) return staging.error();
         const diopiError_t error =
-            is_transposed ? convolve(ctx, p, {g, w, nullptr, gx}) : input_gradient(ctx, p, g, w, gx);
+            is_transposed ? convolution_result(ctx, p, {g, w, nullptr, gx}) : input_gradient(ctx, p, g, w, gx);
         if (error != diopiSuccess) return error;
     }
     if (grads.weight != nullptr) {

@@ -55,6 +55,17 @@ Part make_part(const ConvProblem& whole, Span images, Span channels) {
     return part;
 }
 
+/// The output channels, or the groups where there are several.
+int64_t units_of(const ConvShape& s) { return s.groups == 1 ? s.out_channels : s.groups; }
+
+/// Part `i` of the parts of all images and channels.
+Part nth_part(const ConvProblem& p, ConvParts parts, int64_t i) {
+    const ConvShape& s = p.shape;
+    const int64_t block = parts.channels == 1 ? 1 : kBlock;
+    return make_part(p, part_of(i / parts.channels, parts.images, s.count, 1),
+                     part_of(i % parts.channels, parts.channels, units_of(s), block));
+}
+
 int64_t item_size(const ConvProblem& p) { return p.type == dnnl::memory::data_type::bf16 ? 2 : 4; }
 
 /// Calls body(i) for i in [0, count), in threads in which oneDNN uses one thread; each returns an error.
@@ -68,7 +79,7 @@ diopiError_t for_each_part(int64_t count, Body&& body) {
             if (body(i) != diopiSuccess) failed = true;
         }
     });
-    return failed ? fail(diopiErrorOccurred, "oneDNN could not compute a part of a convolution's gradient")
+    return failed ? fail(diopiErrorOccurred, "oneDNN could not compute a part of a convolution or of its gradient")
                   : diopiSuccess;
 }
 
@@ -89,26 +100,44 @@ void add_up(const float* terms, int64_t count, int64_t n, float* to) {
 
 }  // namespace
 
-WeightParts weight_parts(const ConvShape& s) {
+ConvParts weight_parts(const ConvShape& s) {
     const int64_t pixels = s.count * s.out_area();
     const int64_t wanted = std::clamp<int64_t>(pixels * s.out_channels * s.depth() / kPartWork, 1, kMostParts);
-    const int64_t blocks = (s.groups == 1 ? s.out_channels : s.groups) / kBlock;
-    WeightParts parts;
+    ConvParts parts;
     parts.images = std::clamp<int64_t>(std::min(s.count, pixels / kPartPixels), 1, wanted);
-    parts.channels = std::clamp<int64_t>(blocks, 1, wanted / parts.images);
+    parts.channels = std::clamp<int64_t>(units_of(s) / kBlock, 1, wanted / parts.images);
     return parts;
+}
+
+diopiError_t convolution_result(diopiContextHandle_t ctx, const ConvProblem& p, const ConvMemory& m) {
+    bool varies = false;
+    const diopiError_t error = convolve(ctx, p, m, &varies);
+    if (!varies) return error;
+    ConvParts parts;
+    parts.images = std::min(p.shape.count, kMostParts);
+    parts.channels = std::clamp<int64_t>(units_of(p.shape) / kBlock, 1, kMostParts / parts.images);
+    return for_each_part(parts.images * parts.channels, [&](int64_t i) {
+        const Part part = nth_part(p, parts, i);
+        const auto at = [&](const void* whole, int64_t place) {
+            return static_cast<const std::byte*>(whole) + place * item_size(p);
+        };
+        const void* bias = p.has_bias ? at(m.bias, part.weight / p.shape.depth()) : nullptr;
+        auto* out = static_cast<std::byte*>(m.out) + part.out * item_size(p);
+        return convolve(ctx, part.problem, {at(m.input, part.input), at(m.weight, part.weight), bias, out});
+    });
 }
 
 diopiError_t input_gradient(diopiContextHandle_t ctx, const ConvProblem& p, const void* grad_out, const void* weight,
                             void* grad_input) {
-    const ConvShape& s = p.shape;
-    const bool is_strided = std::ranges::any_of(s.window.stride, [](int64_t step) { return step > 1; });
-    if (!onednn::strided_gradients_vary() || !is_strided) {
-        return convolve_backward_input(ctx, p, grad_out, weight, grad_input);
+    const bool is_strided = std::ranges::any_of(p.window().stride, [](int64_t step) { return step > 1; });
+    bool varies = onednn::strided_gradients_vary() && is_strided;
+    if (!varies) {
+        const diopiError_t error = convolve_backward_input(ctx, p, grad_out, weight, grad_input, &varies);
+        if (!varies) return error;
     }
-    const int64_t parts = std::min(s.count, kMostParts);
-    return for_each_part(parts, [&](int64_t i) {
-        const Part part = make_part(p, part_of(i, parts, s.count, 1), {0, s.groups == 1 ? s.out_channels : s.groups});
+    const ConvParts parts{std::min(p.shape.count, kMostParts), 1};
+    return for_each_part(parts.images, [&](int64_t i) {
+        const Part part = nth_part(p, parts, i);
         const auto* g = static_cast<const std::byte*>(grad_out) + part.out * item_size(p);
         auto* gx = static_cast<std::byte*>(grad_input) + part.input * item_size(p);
         return convolve_backward_input(ctx, part.problem, g, weight, gx);
@@ -118,15 +147,13 @@ diopiError_t input_gradient(diopiContextHandle_t ctx, const ConvProblem& p, cons
 diopiError_t weight_gradient(diopiContextHandle_t ctx, const ConvProblem& p, const void* grad_out, const void* input,
                              float* grad_weight, Staging& staging) {
     const ConvShape& s = p.shape;
-    const WeightParts parts = weight_parts(s);
+    const ConvParts parts = weight_parts(s);
     const int64_t numel = s.out_channels * s.depth();
     float* sums = parts.images == 1 ? grad_weight : staging.buffer<float>(parts.images * numel);
     if (staging.error() != diopiSuccess) return staging.error();
-    const int64_t units = s.groups == 1 ? s.out_channels : s.groups, block = parts.channels == 1 ? 1 : kBlock;
     const diopiError_t error = for_each_part(parts.images * parts.channels, [&](int64_t i) {
         const int64_t set = i / parts.channels;
-        const Part part = make_part(p, part_of(set, parts.images, s.count, 1),
-                                    part_of(i % parts.channels, parts.channels, units, block));
+        const Part part = nth_part(p, parts, i);
         const auto* g = static_cast<const std::byte*>(grad_out) + part.out * item_size(p);
         const auto* x = static_cast<const std::byte*>(input) + part.input * item_size(p);
         return correlate(ctx, part.problem, g, x, sums + set * numel + part.weight);

@@ -196,11 +196,15 @@ bool is_small(const ConvShape& s) {
 }
 
 diopiError_t run_plan(diopiContextHandle_t ctx, Kind kind, const ConvProblem& problem, Plan (*make)(const ConvProblem&),
-                      std::initializer_list<const void*> data) {
+                      std::initializer_list<const void*> data, bool* varies = nullptr) {
     std::optional<OneThread> alone;
     if (is_small(problem.shape)) alone.emplace();
     Plan* plan = cached_plan(key_of(kind, problem), [&] { return make(problem); });
     if (plan == nullptr) return diopiErrorOccurred;
+    if (varies != nullptr && !alone && plan->varies_with_threads()) {
+        *varies = true;
+        return diopiSuccess;
+    }
     std::array<void*, 4> pointers{};
     // oneDNN takes every operand as writable and writes only the outputs.
     std::ranges::transform(data, pointers.begin(), [](const void* p) { return const_cast<void*>(p); });
@@ -247,7 +251,7 @@ bool ConvProblem::is_product() const {
            shape.area() >= kPointwiseArea && !onednn::products_vary();
 }
 
-diopiError_t convolve(diopiContextHandle_t ctx, const ConvProblem& p, const ConvMemory& m) {
+diopiError_t convolve(diopiContextHandle_t ctx, const ConvProblem& p, const ConvMemory& m, bool* varies) {
     // A bias is added after the product, so a result in bfloat16 would be rounded twice.
     if (p.is_product() && !(p.has_bias && p.type == Type::bf16)) {
         const diopiError_t error = run_plan(ctx, kPointwise, p, make_pointwise_forward, {m.input, m.weight, m.out});
@@ -256,15 +260,15 @@ diopiError_t convolve(diopiContextHandle_t ctx, const ConvProblem& p, const Conv
         if (p.has_bias) add_bias(out, static_cast<const float*>(m.bias), static_cast<float*>(m.out));
         return diopiSuccess;
     }
-    return p.has_bias ? run_plan(ctx, kForward, p, make_forward, {m.input, m.weight, m.out, m.bias})
-                      : run_plan(ctx, kForward, p, make_forward, {m.input, m.weight, m.out});
+    return p.has_bias ? run_plan(ctx, kForward, p, make_forward, {m.input, m.weight, m.out, m.bias}, varies)
+                      : run_plan(ctx, kForward, p, make_forward, {m.input, m.weight, m.out}, varies);
 }
 
 diopiError_t convolve_backward_input(diopiContextHandle_t ctx, const ConvProblem& p, const void* grad_out,
-                                     const void* weight, void* grad_input) {
+                                     const void* weight, void* grad_input, bool* varies) {
     return p.is_product()
                ? run_plan(ctx, kPointwiseBackward, p, make_pointwise_backward, {grad_out, weight, grad_input})
-               : run_plan(ctx, kBackwardInput, p, make_backward_input, {grad_out, weight, grad_input});
+               : run_plan(ctx, kBackwardInput, p, make_backward_input, {grad_out, weight, grad_input}, varies);
 }
 
 diopiError_t correlate(diopiContextHandle_t ctx, const ConvProblem& p, const void* grad_out, const void* input,

@@ -37,11 +37,14 @@ struct ConvMemory {
     void* out;
 };
 
-/// out = bias + the correlation of input with weight.
-[[nodiscard]] diopiError_t convolve(diopiContextHandle_t ctx, const ConvProblem& problem, const ConvMemory& memory);
-/// grad_input = the transposed convolution of grad_out with weight.
+/// out = bias + the correlation of input with weight. Where its bits would depend on the number of threads, and
+/// `varies` is not null, it is not computed, and *varies becomes true.
+[[nodiscard]] diopiError_t convolve(diopiContextHandle_t ctx, const ConvProblem& problem, const ConvMemory& memory,
+                                    bool* varies = nullptr);
+/// grad_input = the transposed convolution of grad_out with weight; the same.
 [[nodiscard]] diopiError_t convolve_backward_input(diopiContextHandle_t ctx, const ConvProblem& problem,
-                                                   const void* grad_out, const void* weight, void* grad_input);
+                                                   const void* grad_out, const void* weight, void* grad_input,
+                                                   bool* varies = nullptr);
 /// grad_weight = the correlation of input with grad_out, in float32 for either dtype.
 [[nodiscard]] diopiError_t correlate(diopiContextHandle_t ctx, const ConvProblem& problem, const void* grad_out,
                                      const void* input, float* grad_weight);

@@ -52,7 +52,7 @@ void float_to_bfloat16(const void* from, void* to, int64_t n) {
     convert_from(i, a, o, n);
 }
 
-HalfConverters Converters() {
+HalfConverters Kernels() {
     return {convert<Half, float>, convert<float, Half>, convert<Bfloat16, float>, float_to_bfloat16};
 }
 
@@ -64,12 +64,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace diopi::cpu {
 
-HWY_EXPORT(Converters);
-
-const HalfConverters& half_converters() {
-    static const HalfConverters kBest = HWY_DYNAMIC_DISPATCH(Converters)();
-    return kBest;
-}
+DIOPI_BEST(HalfConverters, half_converters)
 
 }  // namespace diopi::cpu
 #endif

@@ -103,7 +103,8 @@ const dnnl::primitive_attr& onednn_attr() {
 }
 
 Plan::Plan(const dnnl::primitive_desc_base& desc, const dnnl::primitive& primitive, std::span<const Operand> operands)
-    : primitive_(primitive) {
+    : primitive_(primitive),
+      is_by_matrices_(std::string_view(desc.impl_info_str()).find("gemm") != std::string_view::npos) {
     const dnnl::memory::desc scratchpad = desc.query_md(dnnl::query::scratchpad_md);
     workspace_bytes_ = aligned(scratchpad.get_size());
     scratchpads_.push_back(empty_memory(scratchpad));

@@ -46,6 +46,9 @@ class Plan {
 
     /// Runs on `data`, which has one pointer for each operand, in their order. Does not throw.
     [[nodiscard]] diopiError_t run(diopiContextHandle_t ctx, std::span<void* const> data);
+    /// Whether it multiplies matrices, and divides their terms by the number of threads (2.6.3: convolutions for which
+    /// the processor has no kernel of its own, on x86-64 and aarch64).
+    [[nodiscard]] bool varies_with_threads() const { return is_by_matrices_; }
 
  private:
     struct Bound {
@@ -66,6 +69,7 @@ class Plan {
     /// The scratchpads of the primitive and of the reorders share the start of the workspace; they run in turn.
     std::vector<dnnl::memory> scratchpads_;
     size_t workspace_bytes_ = 0;
+    bool is_by_matrices_;
 };
 
 /// All properties that determine a plan: kind, sizes, layouts. cached_plan adds the number of threads.

@@ -136,7 +136,8 @@ TEST_CASE("a convolution and its gradients have the same bits for any number of 
         GENERATE(Layer{{8, 32, 28, 28}, {32, 32, 3, 3}, 1, 1, 1}, Layer{{2, 3, 64, 64}, {16, 3, 7, 7}, 2, 3, 1},
                  Layer{{2, 64, 7, 7}, {128, 64, 1, 1}, 1, 0, 1}, Layer{{4, 32, 28, 28}, {32, 1, 3, 3}, 1, 1, 32},
                  Layer{{5, 7, 13, 13}, {9, 7, 3, 3}, 2, 1, 1}, Layer{{1, 48, 14, 14}, {96, 48, 3, 3}, 1, 1, 1},
-                 Layer{{6, 64, 14, 14}, {64, 16, 3, 3}, 1, 1, 4}, Layer{{4, 32, 6, 9, 10}, {32, 32, 3, 3, 3}, 1, 1, 1});
+                 Layer{{6, 64, 14, 14}, {64, 16, 3, 3}, 1, 1, 4}, Layer{{1, 515, 5, 5}, {35, 515, 3, 3}, 1, 1, 1},
+                 Layer{{4, 32, 6, 9, 10}, {32, 32, 3, 3, 3}, 1, 1, 1});
     const bool last = GENERATE(false, true);
     INFO(to_string(s.input) << " by " << to_string(s.weight) << " " << name(dtype) << " channels last: " << last);
     const size_t sides = s.input.size() - 2;
