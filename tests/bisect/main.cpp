@@ -4,6 +4,7 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <bit>
 #include <climits>
 #include <cmath>
 #include <cstring>
@@ -78,8 +79,8 @@ class Score {
         const auto hangs = [](const Planted& planted) { return planted.fault == Fault::kHang; };
         if (std::ranges::none_of(experiment.faults, hangs)) return 120.0;
         const Stopwatch watch;
-        auto hashes = inputs_of(*rows_.front());
-        if (!hashes.ok()) return hashes.error();
+        auto inputs = inputs_of(*rows_.front());
+        if (!inputs.ok()) return inputs.error();
         return std::max(3.0, 20 * watch.seconds());
     }
 
@@ -103,11 +104,13 @@ class Score {
                 if (capture_.calls[c].call && capture_.calls[c].call->row == &row) numbers.push_back(c);
             }
             if (numbers.size() == 1) continue;
-            auto hashes = inputs_of(row);
-            if (!hashes.ok()) return hashes.status();
+            auto inputs = inputs_of(row);
+            if (!inputs.ok()) return inputs.status();
             const size_t middle = numbers.size() / 2;
-            if (std::ranges::count(*hashes, (*hashes)[middle]) > 1) continue;
-            list.push_back({{{&row, Fault::kWrong, (*hashes)[middle]}}, numbers[middle]});
+            const InputSum own = (*inputs)[middle];
+            const auto is_other = [&](InputSum sum) { return is_other_call(sum, own); };
+            if (std::ranges::count_if(*inputs, is_other) + 1 < std::ssize(*inputs)) continue;
+            list.push_back({{{&row, Fault::kWrong, own}}, numbers[middle]});
         }
         return {};
     }
@@ -121,24 +124,27 @@ class Score {
         }
     }
 
-    /// Hashes of the inputs of each call of the function, from a replay in a worker: this process must not start
-    /// threads.
-    Result<std::vector<uint64_t>> inputs_of(const Row& row) {
+    /// The inputs of each call of the function, from a replay in a worker: this process must not start threads.
+    Result<std::vector<InputSum>> inputs_of(const Row& row) {
         const PlantedBackend recording({{&row, Fault::kRecords}});
-        std::vector<uint64_t> hashes;
+        std::vector<InputSum> inputs;
         const auto work = [&](size_t) {
             auto side = Side::create(recording.backend());
             if (!side.ok() || !replay_.begin((*side)->context()).ok()) return WorkAnswer{};
             const Chain chain(recording.backend());
             if (!replay_.run(chain, (*side)->context()).ok()) return WorkAnswer{};
-            return WorkAnswer{pack_message(recorded_inputs())};
+            std::vector<uint64_t> bits;
+            for (const InputSum sum : recorded_inputs()) bits.push_back(std::bit_cast<uint64_t>(sum));
+            return WorkAnswer{pack_message(bits)};
         };
         const auto done = [&](size_t, const WorkOutcome& outcome, std::vector<size_t>&) {
-            const bool is_valid = unpack_message(outcome.payload, hashes);
-            return !is_valid || hashes.empty() ? failed("the capture cannot be replayed: " + outcome.reason) : Status();
+            std::vector<uint64_t> bits;
+            const bool is_valid = unpack_message(outcome.payload, bits);
+            for (const uint64_t sum : bits) inputs.push_back(std::bit_cast<InputSum>(sum));
+            return !is_valid || inputs.empty() ? failed("the capture cannot be replayed: " + outcome.reason) : Status();
         };
         if (Status s = run_in_workers({0}, PoolOptions{.memory_limit = 0}, work, done); !s.ok()) return s.error();
-        return hashes;
+        return inputs;
     }
 
     Status try_to_find(const Experiment& experiment, int bound, Tally& tally) {

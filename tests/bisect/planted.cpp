@@ -18,39 +18,52 @@ namespace {
 /// The faults of a function, and the function that it replaces.
 struct Plan {
     Fault fault = Fault::kNone;
-    uint64_t input = 0;
+    std::optional<InputSum> input = {};
     AnyFunction real = nullptr;
 };
 
-std::vector<uint64_t> recorded;
+std::vector<InputSum> recorded;
 
-constexpr uint64_t kEmptyHash = 0xcbf29ce484222325;
-
-/// FNV-1a over the bytes of a tensor; of a repeating one over the bytes of its storage.
-void add_to_hash(uint64_t& hash, const Tensor* tensor) {
-    if (tensor == nullptr) return;
-    const auto* bytes = static_cast<const unsigned char*>(tensor->data());
-    const size_t offset = static_cast<size_t>(tensor->offset) * size_of(tensor->dtype);
-    const size_t nbytes = std::min(tensor->nbytes(), tensor->storage.nbytes - offset);
-    for (size_t i = 0; i < nbytes; ++i) hash = (hash ^ bytes[i]) * 0x100000001b3;
+/// The sum of a tensor's magnitudes, or of its bytes where they are no float32; of a repeating one over its storage.
+double sum_of(const Tensor& tensor) {
+    const size_t offset = static_cast<size_t>(tensor.offset) * size_of(tensor.dtype);
+    const size_t nbytes = std::min(tensor.nbytes(), tensor.storage.nbytes - offset);
+    double sum = 0;
+    if (tensor.dtype == Dtype::float32) {
+        const auto* x = static_cast<const float*>(tensor.data());
+        for (size_t i = 0; i < nbytes / sizeof(float); ++i) sum += std::fabs(x[i]);
+    } else {
+        const auto* x = static_cast<const unsigned char*>(tensor.data());
+        for (size_t i = 0; i < nbytes; ++i) sum += x[i];
+    }
+    return sum;
 }
 
-/// Tensors that a function only reads, and those that it writes; other arguments are ignored.
-void add_input(uint64_t& hash, diopiConstTensorHandle_t tensor) { add_to_hash(hash, tensor); }
-void add_input(uint64_t&, diopiTensorHandle_t) {}
-template <class Value>
-void add_input(uint64_t&, const Value&) {}
-void add_written(uint64_t& hash, diopiTensorHandle_t tensor) { add_to_hash(hash, tensor); }
-template <class Value>
-void add_written(uint64_t&, const Value&) {}
+/// Adds up tensors, each with another weight.
+struct Adder {
+    InputSum sum = 0;
+    int tensors = 0;
+
+    void add(const Tensor* tensor) {
+        if (tensor != nullptr) sum += ++tensors * sum_of(*tensor);
+    }
+    /// Tensors that a function only reads, and those that it writes; other arguments are ignored.
+    void add_input(diopiConstTensorHandle_t tensor) { add(tensor); }
+    void add_input(diopiTensorHandle_t) {}
+    template <class Value>
+    void add_input(const Value&) {}
+    void add_written(diopiTensorHandle_t tensor) { add(tensor); }
+    template <class Value>
+    void add_written(const Value&) {}
+};
 
 /// Written tensors count only if a function reads nothing else, that is, in place. An output has any contents.
 template <class... Args>
-uint64_t hash_of(const Args&... args) {
-    uint64_t hash = kEmptyHash;
-    (add_input(hash, args), ...);
-    if (hash == kEmptyHash) (add_written(hash, args), ...);
-    return hash;
+InputSum input_sum(const Args&... args) {
+    Adder adder;
+    (adder.add_input(args), ...);
+    if (adder.tensors == 0) (adder.add_written(args), ...);
+    return adder.sum;
 }
 
 template <class Value>
@@ -80,9 +93,10 @@ struct Faulty<kFunction> {
     static inline Plan plan;
 
     static diopiError_t call(Args... args) {
-        const uint64_t hash = plan.input != 0 || plan.fault == Fault::kRecords ? hash_of(args...) : 0;
-        if (plan.fault == Fault::kRecords) recorded.push_back(hash);
-        const bool acts = plan.fault != Fault::kRecords && (plan.input == 0 || plan.input == hash);
+        const bool records = plan.fault == Fault::kRecords;
+        const InputSum sum = plan.input || records ? input_sum(args...) : 0;
+        if (records) recorded.push_back(sum);
+        const bool acts = !records && (!plan.input || is_same_call(sum, *plan.input));
         if (acts && plan.fault == Fault::kCrash) std::abort();
         while (acts && plan.fault == Fault::kHang) std::this_thread::sleep_for(std::chrono::seconds(1));
         const diopiError_t error = reinterpret_cast<diopiError_t (*)(Args...)>(plan.real)(args...);
@@ -181,6 +195,6 @@ std::vector<AnyFunction> PlantedBackend::table_with(const std::vector<Planted>& 
     return table;
 }
 
-const std::vector<uint64_t>& recorded_inputs() { return recorded; }
+const std::vector<InputSum>& recorded_inputs() { return recorded; }
 
 }  // namespace diopi::bisect_score

@@ -1,7 +1,8 @@
 /// Faults planted in the cpu backend's functions, which the bisection must find.
 #pragma once
 
-#include <cstdint>
+#include <cmath>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -19,11 +20,19 @@ enum class Fault {
 };
 [[nodiscard]] std::string_view name(Fault fault);
 
-/// One function's fault. If `input` is not 0, it strikes only calls whose tensors have that hash.
+/// What is known of a call's inputs: a weighted sum of the magnitudes of their elements. Where a function before it
+/// runs elsewhere, on operands in another order of memory, their last bits differ.
+using InputSum = double;
+/// Whether both are of one call, in spite of such roundings.
+[[nodiscard]] inline bool is_same_call(InputSum a, InputSum b) { return std::fabs(a - b) <= 1e-3 * std::fabs(b); }
+/// Whether they are surely of two calls.
+[[nodiscard]] inline bool is_other_call(InputSum a, InputSum b) { return std::fabs(a - b) > 1e-2 * std::fabs(b); }
+
+/// One function's fault. With an `input` it strikes only that call.
 struct Planted {
     const Row* row = nullptr;
     Fault fault = Fault::kNone;
-    uint64_t input = 0;
+    std::optional<InputSum> input = {};
 };
 
 /// Whether there is a faulty function for the row.
@@ -45,7 +54,7 @@ class PlantedBackend {
     Backend backend_;
 };
 
-/// Hashes of the tensors of each call of a function that records, in order.
-[[nodiscard]] const std::vector<uint64_t>& recorded_inputs();
+/// The inputs of each call of a function that records, in order.
+[[nodiscard]] const std::vector<InputSum>& recorded_inputs();
 
 }  // namespace diopi::bisect_score
