@@ -378,12 +378,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace diopi::cpu {
 
-HWY_EXPORT(Kernels);
-
-const SoftmaxTable& softmax_table() {
-    static const SoftmaxTable kBest = HWY_DYNAMIC_DISPATCH(Kernels)();
-    return kBest;
-}
+DIOPI_BEST(SoftmaxTable, softmax_table)
 
 }  // namespace diopi::cpu
 #endif

@@ -97,12 +97,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace diopi::cpu {
 
-HWY_EXPORT(Kernels);
-
-const AttentionRowTable& attention_row_table() {
-    static const AttentionRowTable kBest = HWY_DYNAMIC_DISPATCH(Kernels)();
-    return kBest;
-}
+DIOPI_BEST(AttentionRowTable, attention_row_table)
 
 }  // namespace diopi::cpu
 #endif

@@ -145,12 +145,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace diopi::cpu {
 
-HWY_EXPORT(Kernels);
-
-const RmsNormTable& rms_norm_table() {
-    static const RmsNormTable kBest = HWY_DYNAMIC_DISPATCH(Kernels)();
-    return kBest;
-}
+DIOPI_BEST(RmsNormTable, rms_norm_table)
 
 }  // namespace diopi::cpu
 #endif

@@ -68,12 +68,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace diopi::cpu {
 
-HWY_EXPORT(Kernels);
-
-const RotaryTable& rotary_table() {
-    static const RotaryTable kBest = HWY_DYNAMIC_DISPATCH(Kernels)();
-    return kBest;
-}
+DIOPI_BEST(RotaryTable, rotary_table)
 
 }  // namespace diopi::cpu
 #endif

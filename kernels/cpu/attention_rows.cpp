@@ -341,12 +341,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace diopi::cpu {
 
-HWY_EXPORT(Kernels);
-
-const AttentionTable& attention_table() {
-    static const AttentionTable kBest = HWY_DYNAMIC_DISPATCH(Kernels)();
-    return kBest;
-}
+DIOPI_BEST(AttentionTable, attention_table)
 
 }  // namespace diopi::cpu
 #endif

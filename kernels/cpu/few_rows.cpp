@@ -199,12 +199,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace diopi::cpu {
 
-HWY_EXPORT(Kernels);
-
-const FewRowsTable& few_rows_table() {
-    static const FewRowsTable kBest = HWY_DYNAMIC_DISPATCH(Kernels)();
-    return kBest;
-}
+DIOPI_BEST(FewRowsTable, few_rows_table)
 
 }  // namespace diopi::cpu
 #endif

@@ -120,12 +120,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace diopi::cpu {
 
-HWY_EXPORT(Kernels);
-
-const EuclidTable& euclid_table() {
-    static const EuclidTable kBest = HWY_DYNAMIC_DISPATCH(Kernels)();
-    return kBest;
-}
+DIOPI_BEST(EuclidTable, euclid_table)
 
 }  // namespace diopi::cpu
 #endif

@@ -56,12 +56,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace diopi::cpu {
 
-HWY_EXPORT(Kernels);
-
-const CtcKernels& ctc_kernels() {
-    static const CtcKernels kBest = HWY_DYNAMIC_DISPATCH(Kernels)();
-    return kBest;
-}
+DIOPI_BEST(CtcKernels, ctc_kernels)
 
 }  // namespace diopi::cpu
 #endif

@@ -266,12 +266,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace diopi::cpu {
 
-HWY_EXPORT(Kernels);
-
-const ChannelTable& channel_table() {
-    static const ChannelTable kBest = HWY_DYNAMIC_DISPATCH(Kernels)();
-    return kBest;
-}
+DIOPI_BEST(ChannelTable, channel_table)
 
 template <class T>
 void channel_sums(const ChannelShape& shape, const T* x, double* sums) {

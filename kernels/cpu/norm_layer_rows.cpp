@@ -215,12 +215,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace diopi::cpu {
 
-HWY_EXPORT(Kernels);
-
-const LayerNormTable& layer_norm_table() {
-    static const LayerNormTable kBest = HWY_DYNAMIC_DISPATCH(Kernels)();
-    return kBest;
-}
+DIOPI_BEST(LayerNormTable, layer_norm_table)
 
 }  // namespace diopi::cpu
 #endif

@@ -38,16 +38,7 @@ void run(void* const* out, const void* const* in, int64_t n, const void* factors
         }
         put(to + i, s.shrink * p - s.rate * first / (std::sqrt(spread) * s.root + s.eps));
     };
-    // A root and a quotient take so long that the processor itself reads ahead too late.
-    constexpr int64_t kGroup = 64;
-    int64_t first = 0;
-    for (; first + kGroup <= n; first += kGroup) {
-        for (const S* x : {grad, param, m, v}) read_ahead(x + first, kGroup);
-#pragma GCC ivdep
-        for (int64_t i = first; i < first + kGroup; ++i) step(i);
-    }
-#pragma GCC ivdep
-    for (int64_t i = first; i < n; ++i) step(i);
+    loop_ahead({grad, param, m, v}, n, step);
 }
 
 template <bool kDecoupled, class... Arguments>

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 
 namespace diopi::cpu {
 
@@ -19,6 +20,23 @@ constexpr int64_t kLine = 64;  ///< bytes of a cache line
 template <class Element>
 [[gnu::always_inline]] inline void read_ahead(const Element* x, int64_t n) {
     read_soon(reinterpret_cast<const std::byte*>(x) + kPage, n * static_cast<int64_t>(sizeof(Element)));
+}
+
+/// Calls body(i) for each i below n, and reads the arrays ahead, of which some may be null: the processor itself is too
+/// late where there are several, or where an element takes long.
+template <class Element, class Body>
+[[gnu::always_inline]] inline void loop_ahead(std::initializer_list<const Element*> arrays, int64_t n, Body&& body) {
+    constexpr int64_t kGroup = 64;
+    int64_t first = 0;
+    for (; first + kGroup <= n; first += kGroup) {
+        for (const Element* x : arrays) {
+            if (x != nullptr) read_ahead(x + first, kGroup);
+        }
+#pragma GCC ivdep
+        for (int64_t i = first; i < first + kGroup; ++i) body(i);
+    }
+#pragma GCC ivdep
+    for (int64_t i = first; i < n; ++i) body(i);
 }
 
 }  // namespace diopi::cpu

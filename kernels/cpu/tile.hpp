@@ -103,20 +103,12 @@ void map_loop(void* const* out, const void* const* in, int64_t n, const void* st
         else
             o[i] = narrowed<R, F>(g(widened(a[i]), widened(b[i]), widened(c[i]), widened(d[i]), widened(e[i])));
     };
-    int64_t first = 0;
     if constexpr (kIns > 1) {
-        // The processor itself reads ahead too late in several arrays.
-        constexpr int64_t kGroup = 64;
-        for (; first + kGroup <= n; first += kGroup) {
-            for (const T* x : {a, b, c, d, e}) {
-                if (x != nullptr) read_ahead(x + first, kGroup);
-            }
+        loop_ahead({a, b, c, d, e}, n, element);
+    } else {
 #pragma GCC ivdep
-            for (int64_t i = first; i < first + kGroup; ++i) element(i);
-        }
+        for (int64_t i = 0; i < n; ++i) element(i);
     }
-#pragma GCC ivdep
-    for (int64_t i = first; i < n; ++i) element(i);
 }
 
 /// The operator that applies f to kIns operands. `f` must live as long as it.

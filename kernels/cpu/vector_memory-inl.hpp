@@ -157,4 +157,12 @@ HWY_INLINE void for_each_vector(int64_t n, Body&& body) {
 }  // namespace diopi::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
+/// Defines, after HWY_ONCE, `const Table& name()`: what Kernels() returns for the best instruction set of this machine.
+#define DIOPI_BEST(Table, name)                                     \
+    HWY_EXPORT(Kernels);                                            \
+    const Table& name() {                                           \
+        static const Table kBest = HWY_DYNAMIC_DISPATCH(Kernels)(); \
+        return kBest;                                               \
+    }
+
 #endif  // DIOPI_CPU_VECTOR_MEMORY

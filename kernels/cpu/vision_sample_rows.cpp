@@ -143,12 +143,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace diopi::cpu {
 
-HWY_EXPORT(Kernels);
-
-const SamplerTable& sampler_table() {
-    static const SamplerTable kBest = HWY_DYNAMIC_DISPATCH(Kernels)();
-    return kBest;
-}
+DIOPI_BEST(SamplerTable, sampler_table)
 
 }  // namespace diopi::cpu
 #endif
