@@ -24,9 +24,9 @@ enum class Fault {
 /// runs elsewhere, on operands in another order of memory, their last bits differ.
 using InputSum = double;
 /// Whether both are of one call, in spite of such roundings.
-[[nodiscard]] inline bool is_same_call(InputSum a, InputSum b) { return std::fabs(a - b) <= 1e-3 * std::fabs(b); }
+[[nodiscard]] inline bool is_same_call(InputSum a, InputSum b) { return std::fabs(a - b) <= 1e-5 * std::fabs(b); }
 /// Whether they are surely of two calls.
-[[nodiscard]] inline bool is_other_call(InputSum a, InputSum b) { return std::fabs(a - b) > 1e-2 * std::fabs(b); }
+[[nodiscard]] inline bool is_other_call(InputSum a, InputSum b) { return std::fabs(a - b) > 1e-4 * std::fabs(b); }
 
 /// One function's fault. With an `input` it strikes only that call.
 struct Planted {
