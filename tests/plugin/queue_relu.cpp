@@ -1,15 +1,28 @@
 /// relu of dense float32 tensors in the order of the context's stream, with one fault, chosen at compile time.
 #include <diopi/functions.h>
 
+#include <atomic>
 #include <chrono>
+#include <memory>
 #include <thread>
 
 #include "queue.hpp"
 
 namespace {
 
-/// A time in which an idle stream does its work, without a wait for it.
-[[maybe_unused]] void delay() { std::this_thread::sleep_for(std::chrono::milliseconds(5)); }
+/// Gives the stream the time to do its work, without a function that waits for it. One that is held does not do it.
+[[maybe_unused]] void let_run(diopiStreamHandle_t stream, std::chrono::milliseconds most) {
+    const auto done = std::make_shared<std::atomic<bool>>(false);
+    enqueue(stream, [done] { *done = true; });
+    const auto start = std::chrono::steady_clock::now();
+    while (!*done && std::chrono::steady_clock::now() - start < most) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+}
+/// The most time for a stream of the library, which nobody holds, and for a context's, which the check holds for 60 ms
+/// in its second run.
+[[maybe_unused]] constexpr std::chrono::seconds kOwn(20);
+[[maybe_unused]] constexpr std::chrono::milliseconds kHeld(25);
 
 /// A stream of the library, not of a context.
 [[maybe_unused]] diopiStreamHandle_t own_stream() {
@@ -59,7 +72,7 @@ extern "C" diopiError_t diopiRelu(diopiContextHandle_t ctx, diopiTensorHandle_t 
     work();
 #elif defined QUEUE_OTHER_STREAM
     enqueue(own_stream(), work);
-    delay();
+    let_run(own_stream(), kOwn);
 #elif defined QUEUE_OTHER_STREAM_AND_WAIT
     enqueue(own_stream(), work);
     finish(own_stream());
@@ -69,9 +82,9 @@ extern "C" diopiError_t diopiRelu(diopiContextHandle_t ctx, diopiTensorHandle_t 
     diopiRequireBuffer(ctx, &made, numel * 4 + 4, diopi_device);
     diopiGetTensorData(made, &memory);
     enqueue(stream, [=] { relu(memory, from, numel); });
-    delay();
+    let_run(stream, kHeld);
     device_memcpy_d2d_async(own_stream(), to, memory, static_cast<uint64_t>(numel) * 4);
-    delay();
+    let_run(own_stream(), kOwn);
 #else
     enqueue(stream, work);
 #endif
