@@ -66,7 +66,14 @@ Part nth_part(const ConvProblem& p, ConvParts parts, int64_t i) {
                      part_of(i % parts.channels, parts.channels, units_of(s), block));
 }
 
-int64_t item_size(const ConvProblem& p) { return p.type == dnnl::memory::data_type::bf16 ? 2 : 4; }
+/// The address of element `place` of an operand.
+const std::byte* at(const ConvProblem& p, const void* operand, int64_t place) {
+    const int64_t item_size = p.type == dnnl::memory::data_type::bf16 ? 2 : 4;
+    return static_cast<const std::byte*>(operand) + place * item_size;
+}
+std::byte* at(const ConvProblem& p, void* operand, int64_t place) {
+    return const_cast<std::byte*>(at(p, static_cast<const void*>(operand), place));
+}
 
 /// Calls body(i) for i in [0, count), in threads in which oneDNN uses one thread; each returns an error.
 template <class Body>
@@ -118,12 +125,9 @@ diopiError_t convolution_result(diopiContextHandle_t ctx, const ConvProblem& p, 
     parts.channels = std::clamp<int64_t>(units_of(p.shape) / kBlock, 1, kMostParts / parts.images);
     return for_each_part(parts.images * parts.channels, [&](int64_t i) {
         const Part part = nth_part(p, parts, i);
-        const auto at = [&](const void* whole, int64_t place) {
-            return static_cast<const std::byte*>(whole) + place * item_size(p);
-        };
-        const void* bias = p.has_bias ? at(m.bias, part.weight / p.shape.depth()) : nullptr;
-        auto* out = static_cast<std::byte*>(m.out) + part.out * item_size(p);
-        return convolve(ctx, part.problem, {at(m.input, part.input), at(m.weight, part.weight), bias, out});
+        const void* bias = p.has_bias ? at(p, m.bias, part.weight / p.shape.depth()) : nullptr;
+        return convolve(ctx, part.problem,
+                        {at(p, m.input, part.input), at(p, m.weight, part.weight), bias, at(p, m.out, part.out)});
     });
 }
 
@@ -138,9 +142,8 @@ diopiError_t input_gradient(diopiContextHandle_t ctx, const ConvProblem& p, cons
     const ConvParts parts{std::min(p.shape.count, kMostParts), 1};
     return for_each_part(parts.images, [&](int64_t i) {
         const Part part = nth_part(p, parts, i);
-        const auto* g = static_cast<const std::byte*>(grad_out) + part.out * item_size(p);
-        auto* gx = static_cast<std::byte*>(grad_input) + part.input * item_size(p);
-        return convolve_backward_input(ctx, part.problem, g, weight, gx);
+        return convolve_backward_input(ctx, part.problem, at(p, grad_out, part.out), weight,
+                                       at(p, grad_input, part.input));
     });
 }
 
@@ -154,9 +157,8 @@ diopiError_t weight_gradient(diopiContextHandle_t ctx, const ConvProblem& p, con
     const diopiError_t error = for_each_part(parts.images * parts.channels, [&](int64_t i) {
         const int64_t set = i / parts.channels;
         const Part part = nth_part(p, parts, i);
-        const auto* g = static_cast<const std::byte*>(grad_out) + part.out * item_size(p);
-        const auto* x = static_cast<const std::byte*>(input) + part.input * item_size(p);
-        return correlate(ctx, part.problem, g, x, sums + set * numel + part.weight);
+        return correlate(ctx, part.problem, at(p, grad_out, part.out), at(p, input, part.input),
+                         sums + set * numel + part.weight);
     });
     if (error == diopiSuccess && parts.images > 1) add_up(sums, parts.images, numel, grad_weight);
     return error;
