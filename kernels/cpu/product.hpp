@@ -55,7 +55,7 @@ enum class Into { kOverwrite, kAdd };
 [[nodiscard]] bool takes_scaled_bfloat16(const ProductShape& shape, const View& a, const View& b);
 /// c (batch, m, n) = alpha * a * b + beta * addend, computed in float32 and rounded once. The bits of c do not depend
 /// on the number of threads.
-diopiError_t scaled_product(const ProductShape& shape, Matrices<Bfloat16> a, Matrices<Bfloat16> b,
-                            const ScaledSum<Bfloat16>& sum, Bfloat16* c);
+[[nodiscard]] diopiError_t scaled_product(const ProductShape& shape, Matrices<Bfloat16> a, Matrices<Bfloat16> b,
+                                          const ScaledSum<Bfloat16>& sum, Bfloat16* c);
 
 }  // namespace diopi::cpu

@@ -20,8 +20,9 @@ enum class Fault {
 };
 [[nodiscard]] std::string_view name(Fault fault);
 
-/// What is known of a call's inputs: a weighted sum of the magnitudes of their elements. Where a function before it
-/// runs elsewhere, on operands in another order of memory, their last bits differ.
+/// A weighted sum of the magnitudes of a call's input elements. It identifies the call. Its last digits may change:
+/// when an earlier function falls back, its operands have another order in memory, and its sums another order of
+/// additions.
 using InputSum = double;
 /// Whether both are of one call, in spite of such roundings.
 [[nodiscard]] inline bool is_same_call(InputSum a, InputSum b) { return std::fabs(a - b) <= 1e-5 * std::fabs(b); }
