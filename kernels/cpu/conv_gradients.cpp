@@ -67,15 +67,6 @@ bool weight_gradient_suits_units(const ConvShape& s) {
     return std::ranges::equal(s.window.stride, s.in, std::less_equal<>());
 }
 
-/// Whether all of them are best computed in bfloat16.
-bool gradients_suit_units(const ConvShape& shape, const ConvGradients& grads, const View& grad_out, const View& input,
-                          const View& weight) {
-    if (grads.weight != nullptr && !weight_gradient_suits_units(shape)) return false;
-    return (grads.input == nullptr || suit_bfloat16_units(grad_out, weight)) &&
-           (grads.weight == nullptr || suit_bfloat16_units(grad_out, input)) &&
-           (grads.input != nullptr || grads.weight != nullptr);
-}
-
 }  // namespace
 
 diopiError_t conv_gradients(diopiContextHandle_t ctx, const ConvShape& shape, bool is_transposed,
@@ -95,13 +86,18 @@ diopiError_t conv_gradients(diopiContextHandle_t ctx, const ConvShape& shape, bo
         fill({grads.input, grads.weight}, 0);
         return diopiSuccess;
     }
-    auto* compute = run<float>;
-    if (input.dtype == Dtype::float64 || !shape.has_all_places()) {
-        compute = run_float64;
-    } else if (gradients_suit_units(shape, grads, grad_out, input, weight)) {
-        compute = run<Bfloat16>;
-    }
-    return compute(ctx, problem, is_transposed, grads, outputs.view(), images.view(), weight);
+    const auto compute_in = [&](auto* run_in, const ConvGradients& wanted) {
+        return run_in(ctx, problem, is_transposed, wanted, outputs.view(), images.view(), weight);
+    };
+    if (input.dtype == Dtype::float64 || !shape.has_all_places()) return compute_in(run_float64, grads);
+    ConvGradients on_units, widened;
+    const bool input_suits = grads.input != nullptr && suit_bfloat16_units(grad_out, weight);
+    const bool weight_suits =
+        grads.weight != nullptr && weight_gradient_suits_units(shape) && suit_bfloat16_units(grad_out, input);
+    (input_suits ? on_units : widened).input = grads.input;
+    (weight_suits ? on_units : widened).weight = grads.weight;
+    const diopiError_t error = on_units.has_products() ? compute_in(run<Bfloat16>, on_units) : diopiSuccess;
+    return error == diopiSuccess && widened.has_products() ? compute_in(run<float>, widened) : error;
 }
 
 }  // namespace diopi::cpu

@@ -10,7 +10,9 @@ using operands::ConvShape;
 
 /// The gradients that are wanted; the others are null.
 struct ConvGradients {
-    diopiTensorHandle_t input, weight, bias;
+    diopiTensorHandle_t input = nullptr, weight = nullptr, bias = nullptr;
+
+    [[nodiscard]] bool has_products() const { return input != nullptr || weight != nullptr; }
 };
 
 /// Computes them after the arguments were checked. With `is_transposed`, `shape` is that of the convolution whose input

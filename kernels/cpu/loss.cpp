@@ -1,6 +1,7 @@
 /// nll_loss and cross_entropy. Sums over samples are formed in double and rounded once.
 #include <array>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 #include "kernels/cpu/activation_softmax.hpp"
@@ -117,19 +118,31 @@ diopiError_t nll_backward(diopiContextHandle_t ctx, const DenseLoss& loss, diopi
     double total = 0;
     if (const diopiError_t error = total_weight(loss, target, weight, total); error != diopiSuccess) return error;
     const double scale = scale_of(loss, saved != nullptr ? *saved : total);
-    parallel_for(loss.shape.numel(), 1,
-                 [=](int64_t first, int64_t last) { std::fill(grad + first, grad + last, E{}); });
     const int64_t samples = loss.samples();
-    if (samples == 0) return staging.finish();
     // To round a number to a half type takes long, and without weights it is the same one for all samples.
     const bool is_one = weight == nullptr && loss.reduction != ReductionNone;
-    const E one = rounded<E>(-g[0] * scale);
-    for (int64_t i = 0; i < samples; ++i) {
-        const int64_t t = target[i];
-        if (t == loss.ignore_index) continue;
-        E& element = grad[loss.first_class(i) + t * loss.shape.inner];
-        const double factor = g[loss.reduction == ReductionNone ? i : 0] * scale;
-        element = is_one ? one : rounded<E>(-(weight == nullptr ? 1 : weight[t]) * factor);
+    const E one = samples == 0 ? E{} : rounded<E>(-g[0] * scale);
+    const auto clear = [=](int64_t first, int64_t last) {
+        std::memset(static_cast<void*>(grad + first), 0, static_cast<size_t>(last - first) * sizeof(E));
+    };
+    const auto write = [&](int64_t first, int64_t last) {
+        for (int64_t i = first; i < last; ++i) {
+            const int64_t t = target[i];
+            if (t == loss.ignore_index) continue;
+            E& element = grad[loss.first_class(i) + t * loss.shape.inner];
+            const double factor = g[loss.reduction == ReductionNone ? i : 0] * scale;
+            element = is_one ? one : rounded<E>(-(weight == nullptr ? 1 : weight[t]) * factor);
+        }
+    };
+    if (loss.shape.inner == 1) {
+        const int64_t classes = loss.shape.size;
+        parallel_for(samples, classes, Loop::copy, [&](int64_t first, int64_t last) {
+            clear(first * classes, last * classes);
+            write(first, last);
+        });
+    } else {
+        parallel_for(loss.shape.numel(), 1, Loop::copy, clear);
+        parallel_for(samples, 1, Loop::scattered, write);
     }
     return staging.finish();
 }

@@ -35,6 +35,27 @@ TEST_CASE("losses and their gradients of strided tensors are those of contiguous
     CHECK(gradients[0] == gradients[1]);
 }
 
+TEST_CASE("the gradient of nll_loss by several threads has each sample's element, and zeros") {
+    const Shape shape = GENERATE(Shape{4001, 80}, Shape{3, 3, 200, 201});
+    Shape samples = shape;
+    samples.erase(samples.begin() + 1);
+    const auto count = static_cast<size_t>(numel(samples)), classes = static_cast<size_t>(shape[1]);
+    const size_t inner = count / static_cast<size_t>(shape[0]);
+    Values targets(count), slopes(count), wanted(count * classes);
+    for (size_t i = 0; i < count; ++i) {
+        const size_t target = i * 7 % classes;
+        targets[i] = static_cast<double>(target);
+        slopes[i] = static_cast<double>(i % 1000 + 1);
+        if (target != 1) wanted[(i / inner * classes + target) * inner + i % inner] = -slopes[i];
+    }
+    const auto x = random(shape, Dtype::float32, 1), gx = unwritten(shape, Dtype::float32);
+    const auto g = tensor(samples, Dtype::float32, slopes), t = tensor(samples, Dtype::int64, targets);
+    diopiContext ctx(cpu_device());
+    REQUIRE(cpu::diopiNLLLossBackward(&ctx, gx.get(), g.get(), x.get(), t.get(), nullptr, ReductionNone, 1) ==
+            diopiSuccess);
+    CHECK(values(*gx) == wanted);
+}
+
 TEST_CASE("a label smoothing below 0 is none", "[vectors]") {
     const auto x = random({20, 9}, Dtype::float32, 1), g = tensor({}, Dtype::float32, {1});
     const auto t = tensor({20}, Dtype::int64, Values(20, 4));
