@@ -81,7 +81,7 @@ struct Sqrt {
     static double one(double x) { return std::sqrt(x); }
     template <class V>
     static HWY_INLINE V many(V x) {
-        return sqrt(x);
+        return processor.has_quick_roots ? hn::Sqrt(x) : sqrt(x);
     }
 };
 

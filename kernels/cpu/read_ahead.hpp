@@ -1,30 +1,28 @@
 /// Memory that a loop will read. Most processors read ahead by themselves within one page only: on two cores of an AMD
-/// EPYC (Zen 5) sums of 64 MB take 1.25 ms with these functions, and 1.5 to 2 ms without. A Zen 4 needs no help where
-/// one loop goes through its arrays: there such sums take 2.1 to 2.3 ms with requests, and 1.4 to 1.7 ms without.
+/// EPYC (Zen 5) sums of 64 MB take 1.25 ms with these functions, and 1.5 to 2 ms without.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 
+#include "kernels/cpu/processor.hpp"
+
 namespace diopi::cpu {
 
 constexpr int64_t kPage = 4096;
 constexpr int64_t kLine = 64;  ///< bytes of a cache line
-
-/// Whether a loop that goes through its arrays in the order of the memory asks for what follows.
-extern const bool reads_ahead;
 
 /// Asks for these bytes. An address behind a tensor does no harm.
 [[gnu::always_inline]] inline void read_soon(const std::byte* from, int64_t bytes) {
     for (int64_t at = 0; at < bytes; at += kLine) __builtin_prefetch(from + at);
 }
 
-/// Asks for what a loop in the order of the memory will read that now reads n elements at x, where that helps.
+/// Asks for what a loop in the order of the memory will read that now reads n elements at x, if the processor does not.
 template <class Element>
 [[gnu::always_inline]] inline void read_ahead(const Element* x, int64_t n) {
     const auto* from = reinterpret_cast<const std::byte*>(x);
-    if (reads_ahead) read_soon(from + kPage, n * static_cast<int64_t>(sizeof(Element)));
+    if (!processor.reads_ahead) read_soon(from + kPage, n * static_cast<int64_t>(sizeof(Element)));
 }
 
 /// Calls body(i) for each i below n, and reads the arrays ahead, of which some may be null: the processor itself is too
