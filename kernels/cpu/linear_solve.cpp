@@ -62,8 +62,9 @@ int64_t factorise_block(int64_t n, T* a, int64_t stride) {
     return 0;
 }
 
-/// The lower factor in place of the lower triangle of a (n, n); block columns from left to right. `space` has
-/// kFactorBlock * n elements.
+/// The lower factor in place of the lower triangle of a (n, n); block columns from left to right. Returns the order of
+/// the first minor that is not positive, or 0; the columns from there on may hold anything. `space` has kFactorBlock *
+/// n elements.
 template <class T>
 int64_t factorise(int64_t n, T* a, T* space) {
     for (int64_t start = 0; start < n; start += kFactorBlock) {
@@ -75,16 +76,17 @@ int64_t factorise(int64_t n, T* a, T* space) {
         if (start > 0) gemm<T>(rows, width, start, {a + start * n, n, 1}, {space, 1, start}, block, n, true);
         // The block's columns as rows, so that each step is one of neighbours.
         transpose(rows, width, block, n, space, rows);
-        if (const int64_t order = best<factorise_block<T>>()(width, space, rows); order != 0) return start + order;
-        for_each_columns(width, n - end, [&](int64_t first, int64_t size) {
-            best<solve_block<T>>()(width, size, {space, 1, rows}, false, space + width + first, rows);
+        const int64_t order = best<factorise_block<T>>()(width, space, rows), done = order == 0 ? width : order - 1;
+        for_each_columns(done, n - end, [&](int64_t first, int64_t size) {
+            best<solve_block<T>>()(done, size, {space, 1, rows}, false, space + width + first, rows);
         });
         transpose(width, rows, space, rows, block, n);
+        if (order != 0) return start + order;
     }
     return 0;
 }
 
-/// out = the factor of mat (n, n), with zeros in the other triangle. Where there is none, columns may hold anything.
+/// out = the factor of mat (n, n), with zeros in the other triangle. Returns what factorise does.
 template <class T>
 int64_t factor_of(int64_t n, const T* mat, bool upper, T* out, T* space) {
     T* lower = upper ? space : out;

@@ -27,6 +27,27 @@ TensorPtr symmetric(int64_t n, Dtype dtype, int64_t negative = -1) {
     return tensor({n, n}, dtype, numbers);
 }
 
+/// The first columns of the lower factor, or rows of the upper one, have mat as their product, and zeros beside them.
+void check_factor(const Tensor& result, const Tensor& mat, bool upper, int64_t columns) {
+    const Elements factor(result), whole(mat);
+    const int64_t n = whole.columns;
+    for (int64_t i = 0; i < n; ++i) {
+        for (int64_t j = 0; j <= std::min(i, columns - 1); ++j) {
+            double sum = 0, size = 0;
+            for (int64_t k = 0; k <= j; ++k) {
+                const double term = upper ? factor.at(k, i) * factor.at(k, j) : factor.at(i, k) * factor.at(j, k);
+                sum += term;
+                size += std::fabs(term);
+            }
+            // The bound of N. Higham, Accuracy and Stability of Numerical Algorithms, theorem 10.3.
+            const bool is_close =
+                std::fabs(sum - whole.at(i, j)) <= roundoff(mat.dtype) * static_cast<double>(n + 1) * size;
+            if (!is_close) REQUIRE(sum == whole.at(i, j));
+            if (i != j) REQUIRE((upper ? factor.at(i, j) : factor.at(j, i)) == 0);
+        }
+    }
+}
+
 }  // namespace
 
 TEST_CASE("the product of a Cholesky factor and its transpose is the matrix, for all sizes of blocks") {
@@ -38,32 +59,20 @@ TEST_CASE("the product of a Cholesky factor and its transpose is the matrix, for
     diopiContext ctx(cpu_device());
     REQUIRE(cpu::diopiCholesky(&ctx, out.get(), info.get(), mat.get(), upper, true) == diopiSuccess);
     CHECK(values(*info)[0] == 0);
-    const Elements factor(*out), whole(*mat);
-    for (int64_t i = 0; i < n; ++i) {
-        for (int64_t j = 0; j <= i; ++j) {
-            double sum = 0, size = 0;
-            for (int64_t k = 0; k <= j; ++k) {
-                const double term = upper ? factor.at(k, i) * factor.at(k, j) : factor.at(i, k) * factor.at(j, k);
-                sum += term;
-                size += std::fabs(term);
-            }
-            // The bound of N. Higham, Accuracy and Stability of Numerical Algorithms, theorem 10.3.
-            const bool is_close =
-                std::fabs(sum - whole.at(i, j)) <= roundoff(dtype) * static_cast<double>(n + 1) * size;
-            if (!is_close) REQUIRE(sum == whole.at(i, j));
-            if (i != j) REQUIRE((upper ? factor.at(i, j) : factor.at(j, i)) == 0);
-        }
-    }
+    check_factor(*out, *mat, upper, n);
 }
 
-TEST_CASE("the order of the first minor that is not positive is found in each block") {
-    const int64_t n = 150, place = GENERATE(0, 5, 63, 64, 129, 149);
+TEST_CASE(
+    "the order of the first minor that is not positive is found in each block, and the columns before are right") {
+    const int64_t n = 150, place = GENERATE(0, 5, 63, 64, 90, 129, 149);
+    const bool upper = GENERATE(false, true);
     const auto mat = symmetric(n, Dtype::float32, place), out = unwritten({n, n}, Dtype::float32);
     const auto info = unwritten({}, Dtype::int32);
     diopiContext ctx(cpu_device());
-    REQUIRE(cpu::diopiCholesky(&ctx, out.get(), info.get(), mat.get(), false, false) == diopiSuccess);
+    REQUIRE(cpu::diopiCholesky(&ctx, out.get(), info.get(), mat.get(), upper, false) == diopiSuccess);
     CHECK(values(*info)[0] == static_cast<double>(place + 1));
-    CHECK(cpu::diopiCholesky(&ctx, out.get(), info.get(), mat.get(), false, true) == diopiErrorOccurred);
+    check_factor(*out, *mat, upper, place);
+    CHECK(cpu::diopiCholesky(&ctx, out.get(), info.get(), mat.get(), upper, true) == diopiErrorOccurred);
     CHECK(last_error() == "diopiCholesky: mat: the leading minor of order " + std::to_string(place + 1) +
                               " of matrix 0 is not positive");
 }
