@@ -48,10 +48,13 @@ inline const ConvCase kConvCases[] = {
     {{2, 3, 4, 6, 5}, {3, 1, 3, 2, 3}, {1, 2, 2}, {2, 1, 1}, {2, 1, 1}, 3},
     {{3, 4, 4, 5}, {2, 3, 2, 2, 2}},
     {{2, 16, 4, 5, 18}, {32, 16, 3, 3, 3}, {1}, {1}},
-    // Kernels for bfloat16 were wrong for these: padding of volumes and channels on AMX, a long step.
+    // Kernels for bfloat16 were wrong for these: padding of volumes and channels on AMX, a long step, and without AMX a
+    // window of volumes that is longer than a side, or has steps of several elements.
     {{1, 48, 2, 4, 38}, {48, 48, 2, 1, 4}, {1}, {1, 0, 2}, {1, 1, 2}},
     {{1, 34, 16, 34}, {16, 34, 6, 4}, {1}, {5, 0}, {2, 1}},
     {{2, 64, 32, 2}, {48, 64, 4, 2}, {1, 3}, {2, 1}},
+    {{2, 32, 8, 1, 4}, {17, 32, 4, 5, 2}, {1}, {1, 2, 0}},
+    {{2, 48, 4, 6, 8}, {16, 48, 4, 4, 2}, {3, 1, 1}, {2, 0, 1}, {1, 1, 2}},
 };
 
 /// 0: row-major, 1: channels last (row-major if unbatched), 2: transposed, with gaps.
