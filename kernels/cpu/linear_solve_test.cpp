@@ -62,8 +62,7 @@ TEST_CASE("the product of a Cholesky factor and its transpose is the matrix, for
     check_factor(*out, *mat, upper, n);
 }
 
-TEST_CASE(
-    "the order of the first minor that is not positive is found in each block, and the columns before are right") {
+TEST_CASE("the first minor that is not positive is found in each block, and the columns before it are right") {
     const int64_t n = 150, place = GENERATE(0, 5, 63, 64, 90, 129, 149);
     const bool upper = GENERATE(false, true);
     const auto mat = symmetric(n, Dtype::float32, place), out = unwritten({n, n}, Dtype::float32);

@@ -121,7 +121,7 @@ diopiError_t nll_backward(diopiContextHandle_t ctx, const DenseLoss& loss, diopi
     const int64_t samples = loss.samples();
     // To round a number to a half type takes long, and without weights it is the same one for all samples.
     const bool is_one = weight == nullptr && loss.reduction != ReductionNone;
-    const E one = samples == 0 ? E{} : rounded<E>(-g[0] * scale);
+    const E one = rounded<E>(-g[0] * scale);
     const auto clear = [=](int64_t first, int64_t last) {
         std::memset(static_cast<void*>(grad + first), 0, static_cast<size_t>(last - first) * sizeof(E));
     };

@@ -18,7 +18,8 @@ constexpr int64_t kLine = 64;  ///< bytes of a cache line
     for (int64_t at = 0; at < bytes; at += kLine) __builtin_prefetch(from + at);
 }
 
-/// Asks for what a loop in the order of the memory will read that now reads n elements at x, if the processor does not.
+/// For a loop in the order of the memory that now reads n elements at x: asks for what it reads a page later. Does
+/// nothing on a processor that reads ahead by itself.
 template <class Element>
 [[gnu::always_inline]] inline void read_ahead(const Element* x, int64_t n) {
     const auto* from = reinterpret_cast<const std::byte*>(x);
