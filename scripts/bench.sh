@@ -53,7 +53,8 @@ build=$(cd "$build" && pwd)
 cmake --build "$build" --target diopi diopi_bench
 echo "load average before: $(cut -d' ' -f1-3 /proc/loadavg)"
 "$build/bin/diopi_bench" --benchmark_out="$work/benchmarks.json" --benchmark_out_format=json "$@"
-time_program "diopi test --fname add" 0.4 test --fname add
+time_program "diopi test --fname add --level 1" 0.4 test --fname add --level 1
+time_program "diopi test --fname add" 1 test --fname add
 time_program "diopi test --model resnet50" 3 test --model resnet50
 if [[ $clean_build == yes ]]; then
     start=$EPOCHREALTIME

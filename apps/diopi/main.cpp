@@ -1,10 +1,16 @@
 /// diopi: gen, test, compare, profile, fallback-sim, report.
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <filesystem>
+#include <string_view>
+#include <system_error>
 
 #include "commands.hpp"
 #include "core/suggest.hpp"
@@ -15,6 +21,20 @@
 namespace {
 
 using diopi::Exit;
+
+/// The workers of `test` share the processors: a thread of OpenMP that waits must not use one that another worker
+/// needs. OpenMP reads how to wait when a program starts, and workers are forks of this process, so it starts itself
+/// again with that variable, unless the user has set one. Where it cannot, it goes on, only slower.
+void start_with_passive_waits(int argc, char** argv) {
+    constexpr const char* kPolicy = "OMP_WAIT_POLICY";
+    if (argc < 2 || std::string_view(argv[1]) != "test") return;
+    if (std::getenv(kPolicy) != nullptr || std::getenv("GOMP_SPINCOUNT") != nullptr) return;
+    std::error_code unreadable;
+    const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", unreadable);
+    if (unreadable || setenv(kPolicy, "passive", 0) != 0) return;
+    execv(program.c_str(), argv);
+    unsetenv(kPolicy);
+}
 
 /// CLI11 names the unknown word; this adds the one that was probably meant.
 std::string suggestion(const CLI::App& app, int argc, char** argv) {
@@ -92,6 +112,7 @@ int flushed(int code) {
 int main(int argc, char** argv) {
     // A write past the limit of file sizes (ulimit -f) then gives an error with a message.
     std::signal(SIGXFSZ, SIG_IGN);
+    start_with_passive_waits(argc, argv);
     try {
         return flushed(run(argc, argv));
     } catch (const std::bad_alloc&) {

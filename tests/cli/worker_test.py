@@ -9,6 +9,7 @@ import signal
 import subprocess
 import time
 import unittest
+import unittest.mock
 import uuid
 
 import program
@@ -296,6 +297,26 @@ class WorkerTest(ProgramTest):
         process = self.start("test", "--cases", "mine.json", "--jobs", "2", faults=f"{fault}@{allocated(FAULTY)}")
         self.wait_for_results(10)
         return process
+
+    def policies_of_waits(self, env):
+        """The values of OMP_WAIT_POLICY in all processes of a run with that environment."""
+        self.write("mine.json", case_file(group("worker", SHAPES)))
+        process = self.start("test", "--cases", "mine.json", "--jobs", "2", faults=f"hang@{allocated(FAULTY)}", env=env)
+        self.wait_for_results(5)
+        policies = set()
+        for pid in process.pids():
+            variables = pathlib.Path("/proc", str(pid), "environ").read_text().split("\0")
+            policies.add(dict(v.split("=", 1) for v in variables if v).get("OMP_WAIT_POLICY"))
+        process.stop()
+        return policies
+
+    def test_threads_of_workers_wait_passively(self):
+        with unittest.mock.patch.dict(os.environ):
+            for name in ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT"):
+                os.environ.pop(name, None)
+            self.assertEqual(self.policies_of_waits({}), {"passive"})
+            self.assertEqual(self.policies_of_waits({"OMP_WAIT_POLICY": "active"}), {"active"})
+            self.assertEqual(self.policies_of_waits({"GOMP_SPINCOUNT": "1000"}), {None})
 
     def test_failed_allocation(self):
         self.expect_only_faulty(self.run_with("null"), "failed", f"out of memory: {FAULTY * 8} bytes for a tensor")

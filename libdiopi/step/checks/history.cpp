@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstring>
 #include <functional>
+#include <optional>
 #include <set>
 #include <thread>
 #include <vector>
@@ -76,14 +77,36 @@ class Memory {
 };
 
 /// Half of a normal number, which is legal wherever the number is; the bits of one part of an element.
-void halve(std::byte* part, const Format& format, size_t size) {
-    uint64_t bits = 0;
-    std::memcpy(&bits, part, size);
-    const uint64_t unit = uint64_t{1} << (format.significand - 1);
-    const uint64_t all = (uint64_t{1} << (8 * size - 1)) - unit, exponent = bits & all;
-    if (exponent <= unit || exponent == all) return;
-    bits -= unit;
-    std::memcpy(part, &bits, size);
+template <typename Bits>
+Bits halved(Bits bits, int significand) {
+    const Bits unit = Bits{1} << (significand - 1);
+    const Bits all = static_cast<Bits>((Bits{1} << (8 * sizeof(Bits) - 1)) - unit), exponent = bits & all;
+    return exponent <= unit || exponent == all ? bits : static_cast<Bits>(bits - unit);
+}
+
+/// Gives the elements in `after` the values that `change_values` names, from those in `before`.
+template <typename Bits>
+void change_elements(const Tensor& tensor, bool keeps_own, const std::byte* before, std::byte* after) {
+    const Dtype component = component_of(tensor.dtype);
+    const int significand = is_floating(component) ? format_of(component).significand : 0;
+    const int64_t parts = static_cast<int64_t>(size_of(tensor.dtype) / sizeof(Bits));
+    const Bits* from = reinterpret_cast<const Bits*>(before);
+    Bits* to = reinterpret_cast<Bits*>(after);
+    const auto give = [&](int64_t target, int64_t source) {
+        for (int64_t p = 0; p < parts; ++p) {
+            const Bits bits = from[source * parts + p];
+            to[target * parts + p] = significand > 0 ? halved(bits, significand) : bits;
+        }
+    };
+    std::optional<int64_t> first, last;
+    for_each_offset(tensor.shape, tensor.strides, [&](int64_t offset) {
+        const int64_t element = tensor.offset + offset;
+        if (keeps_own) give(element, element);
+        if (!keeps_own && last) give(*last, element);
+        if (!first) first = element;
+        last = element;
+    });
+    if (!keeps_own && first) give(*last, *first);
 }
 
 /// Each element gets the value of the next one, and half of it if it is a floating number. One with a meaning keeps its
@@ -94,18 +117,23 @@ Status change_values(const Call& call, const Memory& memory, Context& context) {
         if (!place.is_read() || tensor->numel() == 0 || !status.ok()) return;
         const std::vector<std::byte>& before = memory.bytes_of(*tensor);
         std::vector<std::byte> after = before;
-        const size_t size = size_of(tensor->dtype), part = size_of(component_of(tensor->dtype));
-        const bool is_real = is_floating(component_of(tensor->dtype));
-        const Format format = is_real ? format_of(component_of(tensor->dtype)) : Format();
-        std::vector<size_t> elements;
-        for_each_offset(tensor->shape, tensor->strides, [&](int64_t offset) {
-            elements.push_back(static_cast<size_t>(tensor->offset + offset) * size);
-        });
-        const size_t next = is_real && place.arg.has_meaning ? 0 : 1;
-        for (size_t i = 0; i < elements.size(); ++i) {
-            std::byte* to = after.data() + elements[i];
-            std::memcpy(to, before.data() + elements[(i + next) % elements.size()], size);
-            for (size_t at = 0; is_real && at < size; at += part) halve(to + at, format, part);
+        const Dtype component = component_of(tensor->dtype);
+        const bool keeps_own = is_floating(component) && place.arg.has_meaning;
+        const auto change = [&](auto bits) {
+            change_elements<decltype(bits)>(*tensor, keeps_own, before.data(), after.data());
+        };
+        switch (size_of(component)) {
+            case 1:
+                change(uint8_t{});
+                break;
+            case 2:
+                change(uint16_t{});
+                break;
+            case 4:
+                change(uint32_t{});
+                break;
+            default:
+                change(uint64_t{});
         }
         status = write_now(*context.device, tensor->storage.memory.get(), after.data(), after.size());
     });
