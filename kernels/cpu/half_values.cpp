@@ -1,18 +1,33 @@
 #include "kernels/cpu/half_values.hpp"
 
+#include <cstring>
 #include <iterator>
 #include <numeric>
+
+#include "kernels/cpu/read_ahead.hpp"
 
 namespace diopi::cpu {
 
 namespace {
 
+/// Four results are stored at once: single ones would wait for the memory, as a processor holds few stores back. Each
+/// element takes so long that the processor itself reads ahead too late. 16 million numbers in two threads of an AMD
+/// EPYC (Zen 4): 2.4 ms, 2.9 ms without the requests for memory, 3.7 ms with single stores, too.
 void look_up(void* const* out, const void* const* in, int64_t n, const void* state) {
     const auto* values = static_cast<const uint16_t*>(state);
     const auto* x = static_cast<const uint16_t*>(in[0]);
     auto* y = static_cast<uint16_t*>(out[0]);
+    constexpr int64_t kWord = 4, kGroup = 32;
+    int64_t i = 0;
+    for (; i + kGroup <= n; i += kGroup) {
+        read_soon(reinterpret_cast<const std::byte*>(x + i) + kPage, kLine);
 #pragma GCC unroll 8
-    for (int64_t i = 0; i < n; ++i) y[i] = values[x[i]];
+        for (int64_t k = i; k < i + kGroup; k += kWord) {
+            const uint16_t four[kWord] = {values[x[k]], values[x[k + 1]], values[x[k + 2]], values[x[k + 3]]};
+            std::memcpy(y + k, four, sizeof four);
+        }
+    }
+    for (; i < n; ++i) y[i] = values[x[i]];
 }
 
 }  // namespace
