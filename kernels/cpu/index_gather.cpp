@@ -35,20 +35,32 @@ struct Walk {
     }
 
     /// The same for an index that is not checked yet, of a dim of `size`; visit only reads the latter element. Whether
-    /// all numbers were places: blocks of them are checked just before their use, while the caches hold them.
+    /// all numbers were places: blocks of them are checked just before their use, while the nearest cache holds them.
     template <class Visit>
     [[nodiscard]] bool for_each_sound(int64_t size, Visit&& visit) const {
-        constexpr int64_t kBlock = 1 << 12;
+        constexpr int64_t kBlock = 512;
         const int64_t each = nest.numel / std::max<int64_t>(nest.sizes[0], 1);
+        const bool has_long_runs = nest.inner_size() > kBlock && nest.inner_stride(1) == 1;
         const bool is_in_order = nest.strides[1][0] == each;
         const int64_t rows = is_in_order ? std::max<int64_t>(kBlock / std::max<int64_t>(each, 1), 1) : nest.sizes[0];
-        std::atomic<bool> is_sound = is_in_order || are_places(numbers(0, nest.numel), size);
-        if (!is_sound) return false;
+        std::atomic<bool> is_sound = true;
+        const auto check = [&](const int64_t* block, int64_t count) {
+            if (!are_places({block, static_cast<size_t>(count)}, size)) is_sound = false;
+            return is_sound.load(std::memory_order_relaxed);
+        };
+        const auto use_blocks = [&](int64_t a, int64_t b, const int64_t* index, int64_t n) {
+            for (int64_t i = 0; i < n; i += kBlock) {
+                const int64_t count = std::min(kBlock, n - i);
+                if (!check(index + i, count)) return;
+                use(a + i * nest.inner_stride(0), b + i * nest.inner_stride(2), index + i, count, visit);
+            }
+        };
+        if (!has_long_runs && !is_in_order && !check(positions, nest.numel)) return false;
         in_parts([&](int64_t begin, int64_t end) {
+            if (has_long_runs) return for_each_run(begin, end, use_blocks);
             for (int64_t first = begin; first < end; first += rows) {
                 const int64_t last = std::min(first + rows, end);
-                if (is_in_order && !are_places(numbers(first * each, last * each), size)) is_sound = false;
-                if (!is_sound) return;
+                if (is_in_order && !check(positions + first * each, (last - first) * each)) return;
                 run(first, last, visit);
             }
         });
@@ -56,10 +68,6 @@ struct Walk {
     }
 
  private:
-    [[nodiscard]] Positions numbers(int64_t first, int64_t last) const {
-        return {positions + first, static_cast<size_t>(last - first)};
-    }
-
     /// Calls body(first, last) for parts of the outermost dim, each in its own thread.
     template <class Body>
     void in_parts(const Body& body) const {
@@ -67,23 +75,33 @@ struct Walk {
         parallel_for(size, size > 0 ? nest.numel / size : 0, Loop::arithmetic, body);
     }
 
-    template <class Visit>
-    void run(int64_t first, int64_t last, Visit&& visit) const {
+    /// Calls body(offset of operand 0, offset of operand 2, numbers, their count) for each run of the innermost dim.
+    template <class Body>
+    void for_each_run(int64_t first, int64_t last, Body&& body) const {
         Nest part = nest;
         part.sizes[0] = last - first;
-        const int64_t n = part.inner_size();
-        const int64_t to = part.inner_stride(0), at = part.inner_stride(1), from = part.inner_stride(2);
         std::array<int64_t, 3> start;
         for (size_t k = 0; k < 3; ++k) start[k] = first * nest.strides[k][0];
         for_each_outer(part, 1, [&](const std::array<int64_t, kMaxOperands>& offsets) {
-            const int64_t* index = positions + offsets[1] + start[1];
-            const int64_t a = offsets[0] + start[0], b = offsets[2] + start[2];
-            if (to == 1 && at == 1 && from == 0 && stride == 1) {
-                for (int64_t i = 0; i < n; ++i) visit(a + i, b + index[i]);
-            } else {
-                for (int64_t i = 0; i < n; ++i) visit(a + i * to, b + i * from + index[i * at] * stride);
-            }
+            body(offsets[0] + start[0], offsets[2] + start[2], positions + offsets[1] + start[1], part.inner_size());
         });
+    }
+
+    /// Visits the first n elements of a run.
+    template <class Visit>
+    void use(int64_t a, int64_t b, const int64_t* index, int64_t n, Visit&& visit) const {
+        const int64_t to = nest.inner_stride(0), at = nest.inner_stride(1), from = nest.inner_stride(2);
+        if (to == 1 && at == 1 && from == 0 && stride == 1) {
+            for (int64_t i = 0; i < n; ++i) visit(a + i, b + index[i]);
+        } else {
+            for (int64_t i = 0; i < n; ++i) visit(a + i * to, b + i * from + index[i * at] * stride);
+        }
+    }
+
+    template <class Visit>
+    void run(int64_t first, int64_t last, Visit&& visit) const {
+        for_each_run(first, last,
+                     [&](int64_t a, int64_t b, const int64_t* index, int64_t n) { use(a, b, index, n, visit); });
     }
 };
 

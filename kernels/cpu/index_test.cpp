@@ -38,19 +38,21 @@ TEST_CASE("functions that take elements by their places refuse places that do no
 
 TEST_CASE(
     "gather takes each element by its place along any dim, in any order of the memory, and refuses wrong places") {
-    const Shape shape = {90, 130};
-    const int64_t dim = GENERATE(0, 1);
-    const Shape index_strides = GENERATE(Shape{}, Shape{1, 90}), out_strides = GENERATE(Shape{}, Shape{1, 90});
+    const Shape shape = GENERATE(Shape{90, 130}, Shape{7, 1300}, Shape{1, 70'000});
+    const int64_t dim = GENERATE(0, 1), rows = shape[0], columns = shape[1];
+    const Shape by_columns = {1, rows};
+    const Shape index_strides = GENERATE(false, true) ? by_columns : Shape();
+    const Shape out_strides = GENERATE(false, true) ? by_columns : Shape();
     const int threads = GENERATE(1, 2), before = omp_get_max_threads();
     const auto x = random(shape, Dtype::float32, 1);
-    Values places(90 * 130), expected(90 * 130);
+    Values places(static_cast<size_t>(rows * columns)), expected(places.size());
     const Values from = values(*x);
     const int64_t size = shape[static_cast<size_t>(dim)];
     for (int64_t i = 0; i < std::ssize(places); ++i) {
-        const int64_t place = i * 7 % size, row = i / 130, column = i % 130;
+        const int64_t place = i * 7 % size, row = i / columns, column = i % columns;
         places[static_cast<size_t>(i)] = static_cast<double>(place);
         expected[static_cast<size_t>(i)] =
-            from[static_cast<size_t>(dim == 0 ? place * 130 + column : row * 130 + place)];
+            from[static_cast<size_t>(dim == 0 ? place * columns + column : row * columns + place)];
     }
     const auto y = unwritten(shape, Dtype::float32, out_strides);
     diopiContext ctx(cpu_device());
