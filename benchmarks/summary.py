@@ -10,6 +10,9 @@ import pathlib
 import sys
 
 
+UNITS = {"overhead_ns": (" ns", 0), "load_ms": (" ms", 2)}  # and the digits, of counters that must be low
+
+
 def verdict(met):
     return "met" if met else "NOT MET"
 
@@ -23,8 +26,8 @@ def benchmark_rows(path):
         if run.get("error_occurred"):
             yield name, run["error_message"], "", "", "NOT MET"
             continue
-        unit, key = (" ns", "overhead_ns") if "overhead_ns" in run else ("", "ratio")
-        digits = 0 if unit else 2
+        key = next((counter for counter in UNITS if counter in run), "ratio")
+        unit, digits = UNITS.get(key, ("", 2))
         goal, outcome = "", ""
         if "goal" in run:
             goal = f"{'<' if unit else '>='} {run['goal']:g}{unit}"

@@ -1,8 +1,11 @@
-"""Checks the CMake calls of scripts/build.sh and .ci/run, with a replacement for CMake, and the search for a driver.
+"""Checks the CMake calls of scripts/build.sh and .ci/run, with a replacement for CMake, the search for a driver, and
+the summary of scripts/bench.sh.
 
 Usage: check_build_scripts.py SOURCE CMAKE
 """
+import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -88,6 +91,23 @@ class BuildScriptsTest(unittest.TestCase):
                                  env=self.environment())
             self.assertEqual(run.returncode, 2)
             self.assertIn("the parts: asan headers", run.stderr)
+
+    def test_the_summary_of_benchmarks_has_a_line_for_each_counter(self):
+        def run(name, **counters):
+            return {"name": f"{name}/iterations:20/manual_time", "run_type": "iteration", "low": 1, "high": 3,
+                    **counters}
+        benchmarks, processes = self.folder / "benchmarks.json", self.folder / "processes.tsv"
+        benchmarks.write_text(json.dumps({"benchmarks": [
+            run("a/ratio", ratio=0.5, goal=0.9), run("a/call", overhead_ns=2.4, goal=5),
+            run("a/open", load_ms=2, goal=1), run("a/noise", ratio=1)]}))
+        processes.write_text("diopi\t0.5\t1\t0\ndiopi bad\t2\t1\t3\n")
+        done = subprocess.run([sys.executable, SOURCE / "benchmarks/summary.py", benchmarks, processes], check=True,
+                              capture_output=True, text=True)
+        rows = [[cell.strip() for cell in re.split("  +", line)] for line in done.stdout.splitlines()]
+        self.assertEqual(rows[1:], [
+            ["a/ratio", "0.50", "1.00 to 3.00", ">= 0.9", "NOT MET"], ["a/call", "2 ns", "1 to 3", "< 5 ns", "met"],
+            ["a/open", "2.00 ms", "1.00 to 3.00", "< 1 ms", "NOT MET"], ["a/noise", "1.00", "1.00 to 3.00"],
+            ["diopi", "0.50 s", "< 1 s", "met"], ["diopi bad", "2.00 s", "< 1 s", "NOT MET (exit code 3)"]])
 
     def test_a_driver_is_the_library_that_the_loader_finds(self):
         def found(path):

@@ -301,6 +301,7 @@ class WorkerTest(ProgramTest):
     def policies_of_waits(self, env):
         """The values of OMP_WAIT_POLICY in all processes of a run with that environment."""
         self.write("mine.json", case_file(group("worker", SHAPES)))
+        (self.folder / "diopi_run/journal.jsonl").unlink(missing_ok=True)
         process = self.start("test", "--cases", "mine.json", "--jobs", "2", faults=f"hang@{allocated(FAULTY)}", env=env)
         self.wait_for_results(5)
         policies = set()
