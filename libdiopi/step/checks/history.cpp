@@ -98,15 +98,18 @@ void change_elements(const Tensor& tensor, bool keeps_own, const std::byte* befo
             to[target * parts + p] = significand > 0 ? halved(bits, significand) : bits;
         }
     };
-    std::optional<int64_t> first, last;
+    int64_t first = 0;
+    std::optional<int64_t> last;
     for_each_offset(tensor.shape, tensor.strides, [&](int64_t offset) {
         const int64_t element = tensor.offset + offset;
-        if (keeps_own) give(element, element);
-        if (!keeps_own && last) give(*last, element);
-        if (!first) first = element;
+        if (keeps_own) return give(element, element);
+        if (last)
+            give(*last, element);
+        else
+            first = element;
         last = element;
     });
-    if (!keeps_own && first) give(*last, *first);
+    if (last) give(*last, first);
 }
 
 /// Each element gets the value of the next one, and half of it if it is a floating number. One with a meaning keeps its
