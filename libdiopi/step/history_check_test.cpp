@@ -5,6 +5,7 @@
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <chrono>
+#include <limits>
 #include <map>
 #include <thread>
 #include <utility>
@@ -12,6 +13,7 @@
 
 #include "backend/faulty_testing.hpp"
 #include "cases/testing.hpp"
+#include "core/strided.hpp"
 #include "runtime/context.hpp"
 #include "step/case_run.hpp"
 #include "worker/crash_context.hpp"
@@ -219,6 +221,31 @@ diopiError_t notes_images(diopiContextHandle_t, diopiTensorHandle_t out, diopiCo
     return diopiSuccess;
 }
 
+/// What calls on elements of one type read, in their order.
+template <typename T>
+std::vector<std::vector<T>> calls_read;
+
+template <typename T>
+void note_elements(diopiConstTensorHandle_t input) {
+    const auto* x = input->data_as<T>();
+    auto& elements = calls_read<T>.emplace_back();
+    for_each_offset(input->shape, input->strides, [&](int64_t offset) { elements.push_back(x[offset]); });
+}
+
+diopiError_t notes_floats(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
+    if (input->dtype != Dtype::float32) return diopiDtypeNotSupported;
+    note_elements<float>(input);
+    return relu(input->data_as<float>(), out, input->strides, input->shape);
+}
+
+diopiError_t notes_integers(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
+    if (input->dtype != Dtype::int32) return diopiDtypeNotSupported;
+    note_elements<int32_t>(input);
+    auto* to = out->data_as<int32_t>();
+    for (const int32_t x : calls_read<int32_t>.back()) *to++ = ~x;
+    return diopiSuccess;
+}
+
 /// The context that a crash in the call with int8 would have.
 std::string noted_in_int8;
 const CrashPage* noted_page = nullptr;
@@ -422,6 +449,28 @@ TEST_CASE("numbers with a meaning keep it in the other calls of a history", "[st
         make_case("roi_align", {input, boxes}, {{"output_size", sides}, {"sampling_ratio", Param{int64_t{2}}}});
     CHECK(failure_with("diopiRoiAlign", testing::any_function(notes_images), c, {"guards", "history"}).reason.empty());
     CHECK_FALSE(named_no_image);
+}
+
+TEST_CASE("the other values of a history are those of the next element, halved if they are normal numbers",
+          "[step][history]") {
+    constexpr float kInfinity = std::numeric_limits<float>::infinity();
+    constexpr float kSmallest = std::numeric_limits<float>::min();
+    CaseTensor input = case_tensor("input", {2, 3});
+    // A row has an element of another one behind it, and gaps between its elements.
+    input.specs.front().strides = {1, 4};
+    input.fill = {Fill::kValue};
+    input.values = {3, -1, 0, kInfinity, kSmallest, -2 * kSmallest};
+    CHECK(failure_with("diopiRelu", testing::any_function(notes_floats), make_case("relu", {input}), {"history"}).ok());
+    const std::vector<float> floats{-0.5F, 0, kInfinity, kSmallest, -kSmallest, 1.5F};
+    REQUIRE(calls_read<float>.size() > 2);
+    CHECK(calls_read<float>[0] == std::vector<float>(input.values.begin(), input.values.end()));
+    CHECK(std::ranges::count(calls_read<float>, floats) > 0);
+
+    input.specs.front().dtype = Dtype::int32;
+    input.values = {3, -1, 0, 8, 2, 1 << 30};
+    const Case c = make_case("bitwise_not", {input});
+    CHECK(failure_with("diopiBitwiseNot", testing::any_function(notes_integers), c, {"history"}).ok());
+    CHECK(std::ranges::count(calls_read<int32_t>, std::vector<int32_t>{-1, 0, 8, 2, 1 << 30, 3}) > 0);
 }
 
 TEST_CASE("a write between the elements of a tensor that is changed in place is seen", "[step]") {
