@@ -38,6 +38,7 @@ namespace fold {
 constexpr int64_t kLanes = 16;
 constexpr int64_t kBlock = 16;  ///< parts that one level joins before it passes them on
 constexpr int kLevels = 4;
+constexpr int64_t kColumns = 4096;    ///< results folded at once: rows far apart are then read in long runs
 constexpr int64_t kChunk = 1 << 16;   ///< elements of a part of a long row: parts do not depend on the threads
 constexpr int64_t kManyResults = 16;  ///< from so many on the results are shared among threads
 
@@ -147,6 +148,17 @@ void columns(typename F::Accumulator* a, const typename F::Element* x, int64_t r
     for (; rows > 0; --rows, x += row_stride) add_rows<1, F, kCentred>(a, x, row_stride, centres, n, f);
 }
 
+/// Joins n accumulators with those of the next level, and starts again.
+template <class F>
+void pass_on(typename F::Accumulator* next, typename F::Accumulator* own, int64_t n, const F& given) {
+    const F f = given;
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; ++i) {
+        next[i] = f.join(next[i], own[i]);
+        own[i] = f.start();
+    }
+}
+
 }  // namespace fold
 
 /// plan.kept: operands input, centres (kCentred only), out.
@@ -167,7 +179,9 @@ class Fold {
     void run() {
         for_each_outer(plan_.kept, 1, [this](const Offsets& at) {
             const int64_t results = plan_.kept.inner_size();
-            for (int64_t first = 0; first < results; first += kTile) fold(at, first, std::min(kTile, results - first));
+            for (int64_t first = 0; first < results; first += fold::kColumns) {
+                fold(at, first, std::min(fold::kColumns, results - first));
+            }
         });
     }
 
@@ -189,13 +203,18 @@ class Fold {
         } else if (plan_.joined.rank == 1 && plan_.count <= kTile / 2) {
             fold_short_rows(offset, n);
         } else {
-            for (int64_t i = 0; i < n; ++i) levels_[0][i] = long_row(offset + i * stride, centre_[i]);
+            for (int64_t i = 0; i < n; ++i) levels_[0][i] = long_row(offset + i * stride, centre_of(i));
         }
-        for (int64_t i = 0; i < n; ++i) results_[i] = f_.finish(levels_[0][i]);
         const int64_t out_stride = plan_.kept.inner_stride(kOut);
-        std::byte* to = out_.data + (at[kOut] + first * out_stride) * out_.item_size();
-        storer_.store(results_, {to, 1, n, 0, out_stride});
+        for (int64_t i = 0; i < n; i += kTile) {
+            const int64_t m = std::min(kTile, n - i);
+            for (int64_t k = 0; k < m; ++k) results_[k] = f_.finish(levels_[0][i + k]);
+            std::byte* to = out_.data + (at[kOut] + (first + i) * out_stride) * out_.item_size();
+            storer_.store(results_, {to, 1, m, 0, out_stride});
+        }
     }
+
+    [[nodiscard]] double centre_of(int64_t i) const { return kCentred ? centre_[i] : 0; }
 
     [[nodiscard]] const Element* load(int64_t offset, int64_t rows, int64_t row_stride, int64_t n, int64_t stride) {
         std::byte* data = in_.data + offset * in_.item_size();
@@ -206,14 +225,13 @@ class Fold {
         const Nest& nest = plan_.joined;
         const int64_t item = in_.item_size(), row_stride = nest.inner_stride(0), stride = plan_.kept.inner_stride(0);
         const bool in_place = in_.dtype == element_ && stride == 1;
-        const int64_t most = in_place ? fold::kBlock : std::min(fold::kBlock, kTile / n);
-        // The processor does not read the next rows ahead where they lie in other pages.
-        const bool reads_soon = stride == 1 && std::abs(row_stride * item) >= kPage;
+        // The processor does not read the next rows ahead where they are short and lie in other pages.
+        const bool reads_soon = stride == 1 && std::abs(row_stride * item) >= kPage && n * item < kPage;
         for (auto& level : levels_) std::fill_n(level, n, f_.start());
         int64_t counts[fold::kLevels] = {};
         for_each_outer(nest, 1, [&](const Offsets& at) {
             for (int64_t r = 0, rows = 0; r < nest.inner_size(); r += rows) {
-                rows = std::min({most, nest.inner_size() - r, fold::kBlock - counts[0]});
+                rows = std::min(nest.inner_size() - r, fold::kBlock - counts[0]);
                 const int64_t from = offset + at[0] + r * row_stride;
                 for (int64_t k = rows; reads_soon && k < 2 * rows; ++k) {
                     read_soon(in_.data + (from + k * row_stride) * item, n * item);
@@ -222,16 +240,17 @@ class Fold {
                     const Element* x = reinterpret_cast<const Element*>(in_.data) + from;
                     columns_(levels_[0], x, rows, row_stride, centre_, n, f_);
                 } else {
-                    columns_(levels_[0], load(from, rows, row_stride, n, stride), rows, n, centre_, n, f_);
+                    const int64_t width = kTile / rows;
+                    for (int64_t i = 0; i < n; i += width) {
+                        const int64_t m = std::min(width, n - i);
+                        const Element* x = load(from + i * stride, rows, row_stride, m, stride);
+                        columns_(levels_[0] + i, x, rows, m, centre_ + (kCentred ? i : 0), m, f_);
+                    }
                 }
                 pass_on(counts, rows, n);
             }
         });
-        for (int level = 1; level < fold::kLevels; ++level) join(levels_[0], levels_[level], n);
-    }
-
-    void join(Accumulator* to, const Accumulator* from, int64_t n) {
-        for (int64_t i = 0; i < n; ++i) to[i] = f_.join(to[i], from[i]);
+        for (int level = 1; level < fold::kLevels; ++level) pass_on_(levels_[0], levels_[level], n, f_);
     }
 
     /// A level's accumulators are joined with those of the next one after kBlock additions: of rows, then of a level.
@@ -240,8 +259,7 @@ class Fold {
         for (int level = 0; level + 1 < fold::kLevels && counts[level] == fold::kBlock; ++level) {
             counts[level] = 0;
             ++counts[level + 1];
-            join(levels_[level + 1], levels_[level], n);
-            std::fill_n(levels_[level], n, f_.start());
+            pass_on_(levels_[level + 1], levels_[level], n, f_);
         }
     }
 
@@ -250,7 +268,7 @@ class Fold {
         for (int64_t r = 0; r < n; r += step) {
             const int64_t rows = std::min(step, n - r);
             const Element* x = load(offset + r * stride, rows, stride, size, plan_.joined.inner_stride(0));
-            for (int64_t k = 0; k < rows; ++k) levels_[0][r + k] = row_(x + k * size, size, centre_[r + k], f_);
+            for (int64_t k = 0; k < rows; ++k) levels_[0][r + k] = row_(x + k * size, size, centre_of(r + k), f_);
         }
     }
 
@@ -299,12 +317,13 @@ class Fold {
     const F f_;
     decltype(best<fold::row<F, kCentred>>()) row_ = best<fold::row<F, kCentred>>();
     decltype(best<fold::columns<F, kCentred>>()) columns_ = best<fold::columns<F, kCentred>>();
+    decltype(best<fold::pass_on<F>>()) pass_on_ = best<fold::pass_on<F>>();
     Loader loader_;
     Storer storer_;
     Buffers in_buffers_, out_buffers_;
-    Accumulator levels_[fold::kLevels][kTile];
+    Accumulator levels_[fold::kLevels][fold::kColumns];
     decltype(std::declval<F>().finish({})) results_[kTile];
-    double centre_[kTile] = {};
+    double centre_[kCentred ? fold::kColumns : 1];
 };
 
 /// Runs the fold, many results in threads.

@@ -58,6 +58,35 @@ TEST_CASE("a fold gives the same bits with any number of threads", "[cpu][reduct
     }
 }
 
+TEST_CASE("many columns are folded, each by itself", "[cpu][reduction]") {
+    const Dtype dtype = GENERATE(Dtype::float32, Dtype::bfloat16);
+    const int64_t step = GENERATE(1, 2), rows = 37, columns = 9001;
+    const auto in = generate(dtype, {rows, columns}, [](int64_t i) { return static_cast<double>(i * 7919 % 11 - 3); },
+                             {columns * step, step});
+    const Values x = values(in);
+    Values sums, greatest, deviations;
+    for (int64_t c = 0; c < columns; ++c) {
+        double sum = 0, of_sizes = 0, of_squares = 0, most = -kInf;
+        for (int64_t r = 0; r < rows; ++r) {
+            const double own = x[static_cast<size_t>(r * columns + c)];
+            sum += own;
+            of_sizes += std::fabs(own);
+            of_squares += own * own;
+            most = std::max(most, own);
+        }
+        const double variance = (of_squares - sum * sum / static_cast<double>(rows)) / static_cast<double>(rows - 1);
+        sums.push_back(rounded(dtype, of_sizes));
+        greatest.push_back(most);
+        deviations.push_back(rounded(dtype, std::sqrt(variance)));
+    }
+    const auto out = blank(dtype, {columns}, {step});
+    REQUIRE(cpu::diopiAmax(&context, out.get(), in.get(), dims_of(Shape{0}), false) == diopiSuccess);
+    CHECK(values(out) == greatest);
+    CHECK(values(norm(in, 1, {0}, {columns})) == sums);
+    REQUIRE(cpu::diopiStd(&context, out.get(), in.get(), dims_of(Shape{0}), nullptr) == diopiSuccess);
+    CHECK(values(out) == deviations);
+}
+
 TEST_CASE("a product wraps, and converts its factors to its own dtype first", "[cpu][reduction]") {
     const auto product = [](Dtype to, const TensorPtr& in) {
         const auto out = blank(to, {});
