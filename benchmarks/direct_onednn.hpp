@@ -17,12 +17,12 @@ namespace diopi::bench {
 /// The description of a primitive, with the arguments of oneDNN 3 after the engine.
 template <class Primitive, class... Args>
 [[nodiscard]] typename Primitive::primitive_desc describe(const Args&... args) {
-    return onednn::describe<Primitive>(onednn::Amx::allowed, direct_engine(), dnnl::primitive_attr(), args...);
+    return onednn::describe<Primitive>(onednn::Avoided::nothing, direct_engine(), dnnl::primitive_attr(), args...);
 }
 template <class Primitive, class Forward, class... Args>
 [[nodiscard]] typename Primitive::primitive_desc describe_gradient(const Forward& forward, const Args&... args) {
-    return onednn::describe_gradient<Primitive>(onednn::Amx::allowed, direct_engine(), dnnl::primitive_attr(), forward,
-                                                args...);
+    return onednn::describe_gradient<Primitive>(onednn::Avoided::nothing, direct_engine(), dnnl::primitive_attr(),
+                                                forward, args...);
 }
 
 /// The layouts of a primitive: those that it chooses, with reorders from and to the user's, or the user's.

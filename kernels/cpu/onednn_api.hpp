@@ -6,21 +6,23 @@
 
 namespace diopi::onednn {
 
-/// Whether a primitive may use AMX, the matrix units of Intel's processors.
-enum class Amx { allowed, avoided };
+/// What a primitive may not use: AMX, the matrix units of Intel's processors, or SVE, vectors of aarch64.
+enum class Avoided { nothing, amx, sve };
 
-/// Moves the description to the first implementation that does not use AMX. Throws if there is none. oneDNN 2 reads
-/// what the description was made of, which must still be there.
+/// Moves the description to the first implementation without it. Throws if there is none. oneDNN 2 reads what the
+/// description was made of, which must still be there.
 template <class Description>
-void avoid_amx(Description& description) {
-    while (std::string_view(description.impl_info_str()).find("amx") != std::string_view::npos) {
-        if (!description.next_impl()) throw dnnl::error(dnnl_unimplemented, "all of its implementations use AMX");
+void avoid(Avoided avoided, Description& description) {
+    if (avoided == Avoided::nothing) return;
+    const std::string_view word = avoided == Avoided::amx ? "amx" : "sve";
+    while (std::string_view(description.impl_info_str()).find(word) != std::string_view::npos) {
+        if (!description.next_impl()) throw dnnl::error(dnnl_unimplemented, "no implementation is without these units");
     }
 }
 
 /// The description of a primitive. `args` are those of oneDNN 3, between the engine and the attributes.
 template <class Primitive, class... Args>
-[[nodiscard]] typename Primitive::primitive_desc describe(Amx amx, const dnnl::engine& engine,
+[[nodiscard]] typename Primitive::primitive_desc describe(Avoided avoided, const dnnl::engine& engine,
                                                           const dnnl::primitive_attr& attr, const Args&... args) {
 #if DNNL_VERSION_MAJOR >= 3
     typename Primitive::primitive_desc made(engine, args..., attr);
@@ -28,13 +30,13 @@ template <class Primitive, class... Args>
     const typename Primitive::desc operation(args...);
     typename Primitive::primitive_desc made(operation, attr, engine);
 #endif
-    if (amx == Amx::avoided) avoid_amx(made);
+    avoid(avoided, made);
     return made;
 }
 
 /// The same for a gradient, which also needs the description of the forward primitive.
 template <class Primitive, class Forward, class... Args>
-[[nodiscard]] typename Primitive::primitive_desc describe_gradient(Amx amx, const dnnl::engine& engine,
+[[nodiscard]] typename Primitive::primitive_desc describe_gradient(Avoided avoided, const dnnl::engine& engine,
                                                                    const dnnl::primitive_attr& attr,
                                                                    const Forward& forward, const Args&... args) {
 #if DNNL_VERSION_MAJOR >= 3
@@ -43,7 +45,7 @@ template <class Primitive, class Forward, class... Args>
     const typename Primitive::desc operation(args...);
     typename Primitive::primitive_desc made(operation, attr, engine, forward);
 #endif
-    if (amx == Amx::avoided) avoid_amx(made);
+    avoid(avoided, made);
     return made;
 }
 

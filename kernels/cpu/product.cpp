@@ -73,7 +73,7 @@ Plan make_plan(const Form& f) {
     const auto describe = [&](const auto&... row_and_result) {
         // Our own products use AMX. Drawn shapes found faults in oneDNN's (2.6.3): batches with 8 threads or more had
         // wrong elements, other ones in each run; of 63 terms an element behind a row is read.
-        return onednn::describe<dnnl::matmul>(onednn::Amx::avoided, onednn_engine(), attr, inner_left, right,
+        return onednn::describe<dnnl::matmul>(onednn::Avoided::amx, onednn_engine(), attr, inner_left, right,
                                               row_and_result...);
     };
     const auto chosen = f.has_bias ? describe(row, result) : describe(result);
