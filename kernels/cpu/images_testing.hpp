@@ -49,7 +49,8 @@ inline const ConvCase kConvCases[] = {
     {{3, 4, 4, 5}, {2, 3, 2, 2, 2}},
     {{2, 16, 4, 5, 18}, {32, 16, 3, 3, 3}, {1}, {1}},
     // Kernels for bfloat16 were wrong for these: padding of volumes and channels on AMX, a long step, and without AMX a
-    // window of volumes that is longer than a side, or has steps of several elements.
+    // window of volumes that is longer than a side, or has steps of several elements. The last one also in float32 on
+    // SVE.
     {{1, 48, 2, 4, 38}, {48, 48, 2, 1, 4}, {1}, {1, 0, 2}, {1, 1, 2}},
     {{1, 34, 16, 34}, {16, 34, 6, 4}, {1}, {5, 0}, {2, 1}},
     {{2, 64, 32, 2}, {48, 64, 4, 2}, {1, 3}, {2, 1}},
