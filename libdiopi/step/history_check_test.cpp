@@ -456,7 +456,7 @@ TEST_CASE("the other values of a history are those of the next element, halved i
     constexpr float kInfinity = std::numeric_limits<float>::infinity();
     constexpr float kSmallest = std::numeric_limits<float>::min();
     CaseTensor input = case_tensor("input", {2, 3});
-    // A row has an element of another one behind it, and gaps between its elements.
+    // The elements of the two rows alternate in memory, with gaps.
     input.specs.front().strides = {1, 4};
     input.fill = {Fill::kValue};
     input.values = {3, -1, 0, kInfinity, kSmallest, -2 * kSmallest};
