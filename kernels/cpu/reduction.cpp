@@ -25,8 +25,7 @@ using Complex = std::complex<double>;
 /// Measured on an AMD EPYC (Zen 4) guest.
 constexpr int64_t kBlockOfTiles = 16;  ///< partial sums joined before the next level takes over
 constexpr int kLevels = 4;
-constexpr int64_t kColumns = 4096;  ///< columns summed at once: rows far apart are then read in long runs
-constexpr int64_t kWide = 64;       ///< from so many columns on, kRows rows are added up at once
+constexpr int64_t kWide = 64;  ///< from so many columns on, kRows rows are added up at once
 constexpr int64_t kRows = 8;
 constexpr int64_t kStrip = 256;       ///< columns that are added up in float32 at once
 constexpr int64_t kChunk = 1 << 16;   ///< elements of a part of a long sum: parts do not depend on the threads
@@ -232,8 +231,8 @@ class Summation {
         const int64_t results = plan_.kept.inner_size();
         const int64_t in_stride = plan_.kept.inner_stride(0);
         const int64_t out_stride = plan_.kept.inner_stride(1);
-        for (int64_t first = 0; first < results; first += kColumns) {
-            const int64_t m = std::min(kColumns, results - first);
+        for (int64_t first = 0; first < results; first += kColumnsAtOnce) {
+            const int64_t m = std::min(kColumnsAtOnce, results - first);
             sum_short_rows(in + first * in_stride, m, in_stride);
             store(out + first * out_stride, m, out_stride);
         }
@@ -252,8 +251,8 @@ class Summation {
     /// A row of results that lie side by side: rows of the input are added to an array of sums.
     void columns(int64_t in, int64_t out) {
         const int64_t results = plan_.kept.inner_size();
-        for (int64_t c = 0; c < results; c += kColumns) {
-            const int64_t n = std::min(kColumns, results - c);
+        for (int64_t c = 0; c < results; c += kColumnsAtOnce) {
+            const int64_t n = std::min(kColumnsAtOnce, results - c);
             sum_columns(in + c * plan_.kept.inner_stride(0), n);
             store(out + c * plan_.kept.inner_stride(1), n, plan_.kept.inner_stride(1));
         }
@@ -334,8 +333,8 @@ class Summation {
     Loader loader_;
     Storer storer_;
     Buffers in_buffers_, out_buffers_;
-    Sum results_[kColumns];
-    Sum levels_[kLevels][kColumns];
+    Sum results_[kColumnsAtOnce];
+    Sum levels_[kLevels][kColumnsAtOnce];
 };
 
 /// Shares the results among threads; few results are computed one after the other, each in threads.

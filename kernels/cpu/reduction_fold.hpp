@@ -38,7 +38,6 @@ namespace fold {
 constexpr int64_t kLanes = 16;
 constexpr int64_t kBlock = 16;  ///< parts that one level joins before it passes them on
 constexpr int kLevels = 4;
-constexpr int64_t kColumns = 4096;    ///< results folded at once: rows far apart are then read in long runs
 constexpr int64_t kChunk = 1 << 16;   ///< elements of a part of a long row: parts do not depend on the threads
 constexpr int64_t kManyResults = 16;  ///< from so many on the results are shared among threads
 
@@ -179,8 +178,8 @@ class Fold {
     void run() {
         for_each_outer(plan_.kept, 1, [this](const Offsets& at) {
             const int64_t results = plan_.kept.inner_size();
-            for (int64_t first = 0; first < results; first += fold::kColumns) {
-                fold(at, first, std::min(fold::kColumns, results - first));
+            for (int64_t first = 0; first < results; first += kColumnsAtOnce) {
+                fold(at, first, std::min(kColumnsAtOnce, results - first));
             }
         });
     }
@@ -321,9 +320,9 @@ class Fold {
     Loader loader_;
     Storer storer_;
     Buffers in_buffers_, out_buffers_;
-    Accumulator levels_[fold::kLevels][fold::kColumns];
+    Accumulator levels_[fold::kLevels][kColumnsAtOnce];
     decltype(std::declval<F>().finish({})) results_[kTile];
-    double centre_[kCentred ? fold::kColumns : 1];
+    double centre_[kCentred ? kColumnsAtOnce : 1];
 };
 
 /// Runs the fold, many results in threads.

@@ -1,4 +1,4 @@
-/// Sums of rows.
+/// Sums of rows, and the width of reductions along columns.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,8 @@
 namespace diopi::cpu {
 
 /// Measured on an AMD EPYC (Zen 4) guest.
-constexpr int64_t kSumLanes = 32;  ///< partial sums of a row: 8 AVX registers of double
+constexpr int64_t kSumLanes = 32;         ///< partial sums of a row: 8 AVX registers of double
+constexpr int64_t kColumnsAtOnce = 4096;  ///< that a reduction works on: rows far apart are then read in long runs
 
 /// The sum of 2 * kHalf numbers, which it overwrites.
 template <int64_t kHalf, class Sum>
