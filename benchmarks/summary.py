@@ -10,7 +10,8 @@ import pathlib
 import sys
 
 
-UNITS = {"overhead_ns": (" ns", 0), "load_ms": (" ms", 2)}  # and the digits, of counters that must be low
+# The unit and the digits of each counter whose goal is an upper limit.
+UNITS = {"overhead_ns": (" ns", 0), "load_ms": (" ms", 2)}
 
 
 def verdict(met):

@@ -6,17 +6,18 @@
 
 namespace diopi::onednn {
 
-/// What a primitive may not use: AMX, the matrix units of Intel's processors, or SVE, vectors of aarch64.
+/// An instruction set that a primitive must not use. AMX works on matrices (Intel), SVE on vectors (aarch64).
 enum class Avoided { nothing, amx, sve };
 
-/// Moves the description to the first implementation without it. Throws if there is none. oneDNN 2 reads what the
-/// description was made of, which must still be there.
+/// Moves the description to the first implementation that does not use the set. Throws if there is none. oneDNN 2 reads
+/// what the description was made of, which must still be there.
 template <class Description>
 void avoid(Avoided avoided, Description& description) {
     if (avoided == Avoided::nothing) return;
-    const std::string_view word = avoided == Avoided::amx ? "amx" : "sve";
-    while (std::string_view(description.impl_info_str()).find(word) != std::string_view::npos) {
-        if (!description.next_impl()) throw dnnl::error(dnnl_unimplemented, "no implementation is without these units");
+    const bool is_amx = avoided == Avoided::amx;
+    const char* none_left = is_amx ? "all of its implementations use AMX" : "all of its implementations use SVE";
+    while (std::string_view(description.impl_info_str()).find(is_amx ? "amx" : "sve") != std::string_view::npos) {
+        if (!description.next_impl()) throw dnnl::error(dnnl_unimplemented, none_left);
     }
 }
 

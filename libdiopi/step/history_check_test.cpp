@@ -221,7 +221,7 @@ diopiError_t notes_images(diopiContextHandle_t, diopiTensorHandle_t out, diopiCo
     return diopiSuccess;
 }
 
-/// What calls on elements of one type read, in their order.
+/// The elements of type T that each call has read, in the order of the calls.
 template <typename T>
 std::vector<std::vector<T>> calls_read;
 
