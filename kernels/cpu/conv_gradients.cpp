@@ -8,6 +8,7 @@
 #include "kernels/cpu/conv_float64.hpp"
 #include "kernels/cpu/conv_parts.hpp"
 #include "kernels/cpu/conv_plans.hpp"
+#include "kernels/cpu/conv_tiled.hpp"
 #include "kernels/cpu/onednn_api.hpp"
 #include "kernels/cpu/view.hpp"
 
@@ -15,10 +16,17 @@ namespace diopi::cpu {
 
 namespace {
 
+/// Whether they are gradients of windows side by side.
+bool are_tiled(const ConvProblem& p, bool is_transposed) {
+    return is_transposed && is_tiled(p.shape) && p.input == Layout::plain && p.out == Layout::plain;
+}
+
 /// T is float or Bfloat16.
 template <class T>
 diopiError_t run(diopiContextHandle_t ctx, ConvProblem p, bool is_transposed, const ConvGradients& grads,
                  const View& grad_out, const View& input, const View& weight) {
+    if (are_tiled(p, is_transposed))
+        return tiled_gradients<T>(ctx, p.shape, grads.input, grads.weight, grad_out, input, weight);
     p.type = kDataType<T>;
     const Layout of_grad = is_transposed ? p.input : p.out, of_input = is_transposed ? p.out : p.input;
     Staging staging(ctx);
@@ -98,8 +106,8 @@ diopiError_t conv_gradients(diopiContextHandle_t ctx, const ConvShape& shape, bo
     if (input.dtype == Dtype::float64 || !shape.has_all_places()) return compute_in(run_float64, grads);
     ConvGradients on_units, widened;
     const bool input_suits = grads.input != nullptr && suit_bfloat16_units(grad_out, weight);
-    const bool weight_suits =
-        grads.weight != nullptr && weight_gradient_suits_units(shape) && suit_bfloat16_units(grad_out, input);
+    const bool has_right_kernel = are_tiled(problem, is_transposed) || weight_gradient_suits_units(shape);
+    const bool weight_suits = grads.weight != nullptr && has_right_kernel && suit_bfloat16_units(grad_out, input);
     (input_suits ? on_units : widened).input = grads.input;
     (weight_suits ? on_units : widened).weight = grads.weight;
     const diopiError_t error = on_units.has_products() ? compute_in(run<Bfloat16>, on_units) : diopiSuccess;

@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "kernels/cpu/conv.hpp"
+#include "kernels/cpu/conv_transpose.hpp"
 #include "kernels/cpu/gemm.hpp"
 #include "kernels/cpu/onednn_testing.hpp"
 
@@ -157,5 +158,31 @@ TEST_CASE("a convolution and its gradients have the same bits for any number of 
     check_threads({gx, gw}, [&](diopiContext& ctx) {
         return cpu::convolution_backward(&ctx, "op", sides, gx.get(), gw.get(), nullptr, g.get(), x.get(), w.get(),
                                          nullptr, list(stride), list(padding), list(one), s.groups);
+    });
+}
+
+TEST_CASE("transposed convolutions of windows side by side have the same bits for any number of threads") {
+    struct Layer {
+        Shape input, weight;
+        IntList stride;
+    };
+    const Dtype dtype = kComputed[GENERATE(range(0, 3))];
+    const auto s =
+        GENERATE(Layer{{4, 64, 14, 14}, {64, 64, 2, 2}, {2}}, Layer{{8, 24, 28, 28}, {24, 24, 2, 2}, {2}},
+                 Layer{{1, 48, 40, 40}, {48, 20, 3, 3}, {3}}, Layer{{2, 16, 8, 7, 9}, {16, 12, 2, 1, 4}, {2, 1, 4}});
+    INFO(to_string(s.input) << " by " << to_string(s.weight) << " " << name(dtype));
+    const size_t sides = s.input.size() - 2;
+    Shape out{s.input[0], s.weight[1]};
+    for (size_t d = 2; d < s.input.size(); ++d) out.push_back(s.input[d] * s.weight[d]);
+    const auto x = uneven(s.input, dtype, 1), w = uneven(s.weight, dtype, 2), g = uneven(out, dtype, 3);
+    const auto y = unwritten(out, dtype), gx = unwritten(s.input, dtype), gw = unwritten(s.weight, dtype);
+    const IntList none{0}, one{1};
+    check_threads({y}, [&](diopiContext& ctx) {
+        return cpu::conv_transpose(&ctx, "op", sides, y.get(), x.get(), w.get(), nullptr, list(s.stride), list(none),
+                                   list(none), 1, list(one));
+    });
+    check_threads({gx, gw}, [&](diopiContext& ctx) {
+        return cpu::conv_transpose_backward(&ctx, "op", sides, gx.get(), gw.get(), nullptr, g.get(), x.get(), w.get(),
+                                            nullptr, list(s.stride), list(none), list(one), list(none), 1);
     });
 }
