@@ -54,24 +54,29 @@ void unweave(const T* from, int64_t taps, int64_t n, T* rows, int64_t pitch) {
     }
 }
 
-/// Images whose windows are columns of the same matrices. Several small ones make one product.
+/// Images whose windows are the columns of one matrix. Several small images make one product.
 class Group {
  public:
-    Group(const ConvShape& shape, int64_t images) : s_(shape), images_(images) {}
+    Group(const ConvShape& shape, int64_t images)
+        : s_(shape),
+          inputs_{images, shape.out_channels, shape.out_area()},
+          in_tensor_{inputs_[1] * inputs_[2], inputs_[2], 1},
+          in_rows_{inputs_[2], columns(), 1} {}
 
-    /// Of a matrix.
-    [[nodiscard]] int64_t columns() const { return images_ * s_.out_area(); }
+    /// The columns of the matrix: one for each window of each image.
+    [[nodiscard]] int64_t columns() const { return inputs_[0] * inputs_[2]; }
 
-    /// Calls use(c, at, lines, next, room) in threads for parts of the rows of taps of channel c along a line: they
-    /// begin at element `at` of the matrix. next() gives the first element in the images of the next of their `lines`
-    /// lines. Where these are short, a part has many, for which there is room.
+    /// Calls use(c, at, lines, next, room) in threads. Each call has the taps of channel c at one depth and height of
+    /// the window: kernel[2] rows of the matrix, from its element `at` on, which belong to `lines` lines of an image.
+    /// next() returns the place of the first element of the next of these lines. Short lines share a call; `room` holds
+    /// their elements.
     template <class T, class Use>
     void for_each_lines(Use&& use) const {
         const int64_t deep = s_.window.kernel[0], high = s_.window.kernel[1], wide = s_.window.kernel[2];
         const int64_t line = s_.in[2], taps = s_.channels * deep * high, rows = s_.out[1], all = s_.out[0] * rows;
         const int64_t together = std::max<int64_t>(kWoven / line, 1);
         const int64_t row_step = high * line, plane_step = deep * s_.in[1] * line;
-        parallel_for(images_ * taps, s_.out_area() * wide, [&](int64_t first, int64_t last) {
+        parallel_for(inputs_[0] * taps, s_.out_area() * wide, [&](int64_t first, int64_t last) {
             std::array<T, kWoven> room;
             for (int64_t i = first; i < last; ++i) {
                 const int64_t image = i / taps, tap = i % taps;
@@ -90,30 +95,26 @@ class Group {
         });
     }
 
-    /// Copies the channels of the images that belong to the windows to the rows of a matrix, or back.
+    /// Copies the inputs of the windows from the tensor to the rows of a matrix, one for each channel, or back.
     template <class T>
-    void gather(const T* images, T* rows) const {
-        for_each_channel([&](int64_t image, int64_t row, int64_t n) { std::copy_n(images + image, n, rows + row); });
+    void gather(const T* tensor, T* rows) const {
+        copy(inputs(tensor, in_tensor_), inputs(rows, in_rows_));
     }
     template <class T>
-    void scatter(const T* rows, T* images) const {
-        for_each_channel([&](int64_t image, int64_t row, int64_t n) { std::copy_n(rows + row, n, images + image); });
+    void scatter(const T* rows, T* tensor) const {
+        copy(inputs(rows, in_rows_), inputs(tensor, in_tensor_));
     }
 
  private:
-    template <class Copy>
-    void for_each_channel(Copy&& copy) const {
-        const int64_t area = s_.out_area();
-        parallel_for(images_ * s_.out_channels, area, Loop::copy, [&](int64_t first, int64_t last) {
-            for (int64_t i = first; i < last; ++i) {
-                const int64_t image = i / s_.out_channels, c = i % s_.out_channels;
-                copy(i * area, c * columns() + image * area, area);
-            }
-        });
+    template <class T>
+    [[nodiscard]] View inputs(const T* data, ShapeView strides) const {
+        auto* bytes = reinterpret_cast<std::byte*>(const_cast<T*>(data));
+        return {bytes, kComputeDtype<T>, inputs_, strides, numel(inputs_)};
     }
 
     const ConvShape& s_;
-    int64_t images_;
+    std::array<int64_t, 3> inputs_;  ///< the sizes: images, channels, and windows of an image
+    std::array<int64_t, 3> in_tensor_, in_rows_;
 };
 
 /// Elements of the windows of a group: one product for several small images takes less time (on an AMD EPYC, Zen 4,

@@ -1,5 +1,5 @@
-/// Transposed convolutions whose windows lie side by side, as products of matrices: the taps of all windows of an image
-/// are the rows of one, in the order of the weight's, and the windows are its columns.
+/// Transposed convolutions whose windows lie side by side, as products of matrices. One of the matrices has a row for
+/// each tap of each channel, in the order of the weight, and a column for each window.
 #pragma once
 
 #include "kernels/cpu/conv_plans.hpp"
@@ -9,7 +9,7 @@ namespace diopi::cpu {
 /// Whether each place of the out is under one tap of one window.
 [[nodiscard]] bool is_tiled(const ConvShape& shape);
 
-/// out = bias + the windows of input by weight, computed on the machine's units and rounded once.
+/// out = bias + the transposed convolution of input with weight, computed on the machine's units and rounded once.
 [[nodiscard]] diopiError_t tiled_forward(diopiContextHandle_t ctx, const ConvProblem& problem, const View& out,
                                          const View& input, const View& weight, diopiConstTensorHandle_t bias);
 

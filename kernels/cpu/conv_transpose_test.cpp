@@ -19,8 +19,9 @@ struct SpreadCase {
     [[nodiscard]] size_t sides() const { return weight.size() - 2; }
 };
 
-/// PyTorch gives these output sides. AMX kernels left the last plane of the first output unwritten. The fourth and
-/// third case from the end have an output_padding of the stride or more.
+/// PyTorch gives these output sides. AMX kernels left the last plane of the first output unwritten. The three images of
+/// the seventh case are two groups of products. The fourth and third case from the end have an output_padding of the
+/// stride or more.
 const SpreadCase kSpreadCases[] = {
     {{2, 6, 5, 9, 11}, {6, 5, 2, 2, 2}, {2, 5, 11, 18, 22}, {2}, {0}, {1, 0, 0}},
     {{2, 32, 9, 7}, {32, 20, 2, 2}, {2, 20, 18, 14}, {2}},
